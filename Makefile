@@ -1,0 +1,41 @@
+# `make` alone lists the commands.
+.DEFAULT_GOAL := help
+PYTHON ?= python3.11
+BIN := .venv/bin
+STAMP := .venv/installed
+
+help:  ## List the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+install: $(STAMP)  ## Set up .venv with exact versions
+
+format: $(STAMP)  ## Format the code
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+lint: $(STAMP)  ## Check format and lint
+	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+
+types: $(STAMP)  ## Check types
+	$(BIN)/mypy
+
+test: $(STAMP)  ## Set up and run the fast tests
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not slow"
+
+test-all: $(STAMP)  ## Run all tests, the slow ones too
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+
+demo: $(STAMP)  ## Set up and make a first prediction with a picture in out/
+	$(BIN)/python demo/demo.py
+
+bench: $(STAMP)  ## Measure speed and memory as ratios, and write bench.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+
+check: lint types test  ## What continuous integration runs
+
+.PHONY: help install format lint types test test-all demo bench check

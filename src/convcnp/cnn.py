@@ -1,0 +1,204 @@
+"""Convolutional networks from a field on a grid to a field on the same grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+
+from convcnp.errors import SettingError
+from convcnp.grid import Field, Padding
+
+
+class Convolution(nn.Module):
+    r"""Convolve a field, with a choice of what lies beyond the grid.
+
+    `unobserved` continues every channel with the constant :math:`c` that it has far from all data:
+    :math:`w * (h - c)` with zeros beyond the grid, plus the response of :math:`w` to :math:`c`. The
+    result is that of the infinite domain, and the edge cannot be seen.
+
+    Args:
+        dim: Input dimensions, 1 or 2. One dimension is an image of height one, because torch's 2-D
+            convolutions read channel-last memory as it is, and are the quicker for it.
+        stride: Keep every `stride`-th cell, beginning with the first.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        channels_in: int,
+        channels_out: int,
+        *,
+        kernel_size: int,
+        padding: Padding,
+        stride: int = 1,
+    ) -> None:
+        super().__init__()
+        if dim not in (1, 2):
+            raise SettingError(f"dim must be 1 or 2, got {dim}; other grids have no convolutions here.")
+        if padding not in ("unobserved", "zeros", "circular"):
+            raise SettingError(
+                f"padding must be 'unobserved', 'zeros' or 'circular', got {padding!r}; choose one."
+            )
+        if kernel_size < 1 or kernel_size % 2 == 0:
+            raise SettingError(
+                f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no centre."
+            )
+        if min(channels_in, channels_out) < 1:
+            raise SettingError(
+                f"channels must be positive, got {channels_in} and {channels_out}; use at least 1."
+            )
+        self.padding = padding
+        self.conv = nn.Conv2d(
+            channels_in,
+            channels_out,
+            (1, kernel_size) if dim == 1 else kernel_size,
+            (1, stride) if dim == 1 else stride,
+            padding=(0, kernel_size // 2) if dim == 1 else kernel_size // 2,
+            padding_mode="circular" if padding == "circular" else "zeros",
+        )
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B D P Q"], Float[Tensor, " D"]]:
+        """Return the convolved values, channel first, and their constant far from data."""
+        assert self.conv.bias is not None
+        response = self.conv.weight.sum((2, 3)) @ beyond + self.conv.bias
+        if self.padding == "unobserved":
+            centred = h - beyond[:, None, None]
+            return self.conv._conv_forward(centred, self.conv.weight, response), response
+        return self.conv(h), response
+
+
+class CNN(nn.Module):
+    """A network between fields; subclasses define `layers_forward`."""
+
+    channels_in: int
+    channels_out: int
+    multiple: int  # the grid's length must be a multiple of this many cells
+    receptive_radius: int  # cells on either side that an output depends on, at most
+
+    def __init__(self, dim: int, padding: Padding) -> None:
+        super().__init__()
+        self.dim, self.padding = dim, padding
+
+    @property
+    def receptive_field(self) -> int:
+        """Number of cells along one dimension that an output can depend on."""
+        return 2 * self.receptive_radius + 1
+
+    def forward(self, field: Field) -> Field:
+        """Map a field to a field on the same grid."""
+        image = field.values if self.dim == 2 else field.values[:, None]
+        h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond)
+        image = h.movedim(1, -1)
+        return Field(image if self.dim == 2 else image[:, 0], beyond)
+
+    def layers_forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
+        """Apply the layers to channel-first values and to the constant beyond the grid."""
+        raise NotImplementedError
+
+
+class SimpleCNN(CNN):
+    """Convolutions of stride one with ReLU after each (Appendix C.1, "ConvCNP").
+
+    Args:
+        channels: Channels of the input and of every layer's output.
+    """
+
+    # Paper: the text lists [16, 32, 16, 2] channels, which cannot give its 6,537 parameters; 8 channels
+    # and a pointwise map to the outputs do. That map is linear, so the last layer has a ReLU as well.
+    def __init__(
+        self,
+        dim: int = 1,
+        channels: Sequence[int] = (8, 16, 32, 16, 8),
+        *,
+        kernel_size: int = 5,
+        padding: Padding = "unobserved",
+    ) -> None:
+        super().__init__(dim, padding)
+        self.channels_in, self.channels_out = channels[0], channels[-1]
+        self.multiple = 1
+        self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
+        self.layers = nn.ModuleList(
+            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
+            for fan_in, fan_out in zip(channels[:-1], channels[1:], strict=True)
+        )
+
+    def layers_forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
+        """Apply the layers one after the other."""
+        for layer in self.layers:
+            h, beyond = map(torch.relu, layer(h, beyond))
+        return h, beyond
+
+
+class UNet(CNN):
+    """Halve the resolution layer by layer and double it again, with skips (App. C.1, "ConvCNPXL").
+
+    Layer :math:`L_{n+1-i}` reads the concatenation of its predecessor and :math:`L_i`, and the input
+    itself is concatenated to the output.
+
+    Args:
+        channels_in: Channels of the input.
+        down: Channels of the layers that halve the resolution.
+        up: Channels of the layers that double it; as many as `down`.
+    """
+
+    # Paper: transposed convolutions double the resolution. They answer a constant with a periodic
+    # pattern, so that no constant continues them beyond the grid. Repeating every cell and convolving
+    # has the same number of parameters and keeps constants constant.
+    def __init__(
+        self,
+        dim: int = 1,
+        channels_in: int = 8,
+        down: Sequence[int] = (8, 16, 16, 32, 32, 64),
+        up: Sequence[int] = (32, 32, 16, 16, 8, 8),
+        *,
+        kernel_size: int = 5,
+        padding: Padding = "unobserved",
+    ) -> None:
+        super().__init__(dim, padding)
+        if not down or len(down) != len(up):
+            raise SettingError(
+                f"down and up must have the same number of layers, at least one, got {len(down)} and "
+                f"{len(up)}; every halving needs a doubling."
+            )
+        self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
+        self.multiple = 2 ** len(down)
+        # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once up;
+        # reading a repeated cell is up to s cells more.
+        self.receptive_radius = (self.multiple - 1) * (2 * (kernel_size // 2) + 1)
+        into_down = (channels_in, *down[:-1])
+        into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))
+        self.down = nn.ModuleList(
+            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding, stride=2)
+            for fan_in, fan_out in zip(into_down, down, strict=True)
+        )
+        self.up = nn.ModuleList(
+            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
+            for fan_in, fan_out in zip(into_up, up, strict=True)
+        )
+
+    def layers_forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
+        """Go down, then up again past the skips."""
+        skips = []
+        for layer in self.down:
+            skips.append((h, beyond))
+            h, beyond = map(torch.relu, layer(h, beyond))
+        for layer in self.up:
+            h, beyond = map(torch.relu, layer(self._repeated(h), beyond))
+            skip, skip_beyond = skips.pop()
+            h, beyond = torch.cat([skip, h], 1), torch.cat([skip_beyond, beyond])
+        return h, beyond
+
+    def _repeated(self, h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C P Q"]:
+        return functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")

@@ -1,0 +1,98 @@
+"""What every source of tasks has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from convcnp.errors import SettingError
+from convcnp.predictive import GaussianPredictive
+from convcnp.task import Task
+
+
+class Source(Protocol):
+    """Anything that draws batches of tasks: all that training and evaluation ask for."""
+
+    dim_x: int
+    dim_y: int
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
+        """Draw a batch; the same state of the generator gives the same tasks."""
+
+    def ceiling(self, task: Task) -> GaussianPredictive | None:
+        """Return the best possible prediction, where it is known."""
+
+
+def seeded(*key: int) -> torch.Generator:
+    """Return a generator for a key, such as (seed, step): equal keys, equal numbers.
+
+    Drawing every batch from its own key makes a run resumable at any step without stored state.
+    """
+    # torch's CPU generator uses 32 bits of its seed, so the key is hashed rather than packed.
+    state = np.random.SeedSequence(key).generate_state(1)
+    return torch.Generator().manual_seed(int(state[0]))
+
+
+@dataclass(frozen=True)
+class FunctionSource:
+    """Tasks made of random functions, observed at uniformly drawn inputs (Appendix C.2).
+
+    A new process is a subclass with one method, `values`.
+
+    Args:
+        low: Lower end of the inputs.
+        high: Upper end of the inputs.
+        max_points: Context and target sizes are each drawn from 3 to this number.
+        sizes: Draw the sizes once for a batch, as the paper does, or for every task.
+    """
+
+    low: float = -2.0
+    high: float = 2.0
+    max_points: int = 50
+    sizes: Literal["batch", "task"] = "batch"
+    dim_x: int = 1
+    dim_y: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high or self.max_points < 3:
+            raise SettingError(
+                "A source needs low < high and max_points >= 3, got "
+                f"low = {self.low}, high = {self.high}, max_points = {self.max_points}."
+            )
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
+        """Draw functions, and split the points at which each is seen into context and targets."""
+        groups = batch_size if self.sizes == "task" else 1
+        sizes = torch.randint(3, self.max_points + 1, (2, groups), generator=generator)
+        context, target = sizes.amax(1).tolist()
+        unit = torch.rand(
+            batch_size, context + target, self.dim_x, dtype=torch.float64, generator=generator
+        )
+        x = self.low + (self.high - self.low) * unit
+        y = self.values(x, generator).float()
+        return Task(
+            *(x[:, :context], y[:, :context], x[:, context:], y[:, context:]),
+            context_mask=self._first(sizes[0], batch_size, context),
+            target_mask=self._first(sizes[1], batch_size, target),
+        )
+
+    def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
+        """Return a mask of the first points, as many as each task has."""
+        return (torch.arange(length) < sizes[:, None])[..., None].expand(
+            batch_size, length, self.dim_y
+        )
+
+    def values(
+        self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
+    ) -> Float[Tensor, "B K Dy"]:
+        """Draw one function per task and return its values at the inputs."""
+        raise NotImplementedError
+
+    def ceiling(self, task: Task) -> GaussianPredictive | None:
+        """Return the best possible prediction, where it is known: here it is not."""
+        return None

@@ -1,0 +1,39 @@
+"""Everything we raise on purpose: each message says what was expected, what came, what to do."""
+
+
+class ConvCNPError(Exception):
+    """Base of every error a user can cause."""
+
+
+class ShapeError(ConvCNPError, ValueError):
+    """Raise when tensors do not fit together, or do not fit the model."""
+
+
+class NonFiniteError(ConvCNPError, ValueError):
+    """Raise when NaN or infinity stands where a value was said to be observed."""
+
+
+class SettingError(ConvCNPError, ValueError):
+    """Raise when a setting is outside its range."""
+
+
+class GridTooLargeError(ConvCNPError, MemoryError):
+    """Raise when the grid that covers a task would not fit in memory."""
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse a setting that is not a positive, finite number."""
+    if not 0 < value < float("inf"):
+        raise SettingError(f"{name} must be a positive number, got {value}; choose one above zero.")
+
+
+class CheckpointError(ConvCNPError, ValueError):
+    """Raise when stored weights or a stored run cannot be read or do not fit."""
+
+
+class DivergedError(ConvCNPError, ArithmeticError):
+    """Raise when training produces a loss that is not finite."""
+
+
+class ExperimentError(ConvCNPError, ValueError):
+    """Raise when an experiment file has a wrong key, type or value."""

@@ -1,0 +1,75 @@
+"""CNP, the paper's first baseline (Appendix B; Garnelo et al., 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from convcnp.models.base import Model
+from convcnp.predictive import GaussianPredictive
+from convcnp.task import Task
+
+
+class CNP(Model):
+    """Average an embedding of the context points, and decode it together with each target input.
+
+    It depends on absolute inputs: nothing beyond the training range is to be trusted.
+
+    Args:
+        width: Hidden units of every layer.
+        sigma_floor: Added to every predicted standard deviation.
+
+    Example:
+        >>> CNP().num_parameters
+        66818
+    """
+
+    def __init__(
+        self, dim_x: int = 1, dim_y: int = 1, *, width: int = 128, sigma_floor: float = 0.0
+    ) -> None:
+        super().__init__(dim_x, dim_y)
+        self.sigma_floor = sigma_floor
+        self.encoder = mlp([dim_x + point_channels(dim_y), width, width, width])
+        self.decoder = mlp([dim_x + width, width, width, 2 * dim_y])
+
+    def forward(self, task: Task) -> GaussianPredictive:
+        """Return the predictive distribution at the targets."""
+        self.check(task)
+        dtype = next(self.parameters()).dtype
+        code = self.encode(task, self.embed(task, dtype), dtype)  # (B, M, C)
+        decoded = self.decoder(torch.cat([task.x_target.to(dtype), code], -1))
+        mean, scale = decoded.chunk(2, -1)
+        return GaussianPredictive(mean, softplus(scale) + self.sigma_floor, task.target_mask)
+
+    def embed(self, task: Task, dtype: torch.dtype) -> Float[Tensor, "B N C"]:
+        """Return an embedding of every context point."""
+        points = [task.x_context, task.y_context]
+        # With one channel a point is observed or absent; with several, say which are observed.
+        points += [task.context_mask] if self.dim_y > 1 else []
+        return self.encoder(torch.cat([p.to(dtype) for p in points], -1))  # type: ignore[no-any-return]
+
+    def encode(
+        self, task: Task, points: Float[Tensor, "B N C"], dtype: torch.dtype
+    ) -> Float[Tensor, "B M C"]:
+        """Return a representation of the context for every target: here their mean for all."""
+        present = task.context_mask.any(-1, keepdim=True).to(dtype)  # (B, N, 1)
+        mean = (points * present).sum(1) / present.sum(1).clamp(min=1)
+        return mean[:, None].expand(-1, task.x_target.shape[1], -1)
+
+
+def point_channels(dim_y: int) -> int:
+    """Return how many numbers describe the outputs at one context point."""
+    return dim_y if dim_y == 1 else 2 * dim_y
+
+
+def mlp(widths: Sequence[int]) -> nn.Sequential:
+    """Stack linear layers with ReLU between them and none after the last."""
+    layers: list[nn.Module] = []
+    for fan_in, fan_out in pairwise(widths):
+        layers += [nn.Linear(fan_in, fan_out), nn.ReLU()]
+    return nn.Sequential(*layers[:-1])

@@ -1,0 +1,201 @@
+"""Task: the observations a prediction is made from, and the points it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from convcnp.errors import NonFiniteError, ShapeError
+
+_FIELDS = ("x_context", "y_context", "x_target", "y_target", "context_mask", "target_mask")
+
+
+class Task:
+    """A batch of small data sets: context points observed, target points asked for.
+
+    The masks say which outputs are observed, channel by channel, so that tasks of different sizes
+    share a batch and channels need not be observed at the same inputs. Whatever stands where a mask
+    is false, NaN included, is ignored. An empty context is legal; an empty set of targets is not.
+
+    Inputs keep the precision they come with (use float64 for time stamps): a model subtracts its
+    grid's origin before it rounds anything to its own.
+
+    Example:
+        >>> task = Task(torch.zeros(2, 5, 1), torch.zeros(2, 5, 3), torch.ones(2, 7, 1))
+        >>> task.batch_size, task.dim_x, task.dim_y
+        (2, 1, 3)
+    """
+
+    def __init__(
+        self,
+        x_context: Tensor,  # (B, N, Dx)
+        y_context: Tensor,  # (B, N, Dy)
+        x_target: Tensor,  # (B, M, Dx)
+        y_target: Tensor | None = None,  # (B, M, Dy)
+        context_mask: Tensor | None = None,  # (B, N, Dy), boolean; all observed if left out
+        target_mask: Tensor | None = None,  # (B, M, Dy), boolean; all asked for if left out
+    ) -> None:
+        _check_points(x_context, y_context, x_target, y_target)
+        channels = y_context.shape[2]
+        self.context_mask = _checked_mask("context_mask", context_mask, x_context, channels)
+        self.target_mask = _checked_mask("target_mask", target_mask, x_target, channels)
+        self.x_context = _hidden("x_context", x_context, self.context_mask.any(-1, keepdim=True))
+        self.y_context = _hidden("y_context", y_context, self.context_mask)
+        self.x_target = _hidden("x_target", x_target, self.target_mask.any(-1, keepdim=True))
+        self.y_target = None if y_target is None else _hidden("y_target", y_target, self.target_mask)
+
+    @classmethod
+    def from_arrays(cls, x_context: Any, y_context: Any, x_target: Any, y_target: Any = None) -> Self:
+        """Build one task from arrays or lists of shape (points,) or (points, dimensions).
+
+        NaN in an output means that this channel was not observed there.
+
+        Example:
+            >>> task = Task.from_arrays([0.0, 1.0], [2.0, float("nan")], [0.5])
+            >>> task.context_mask.flatten().tolist()
+            [True, False]
+        """
+        x_context, y_context, x_target = map(_as_points, (x_context, y_context, x_target))
+        y_target = None if y_target is None else _as_points(y_target)
+        target_mask = None if y_target is None else ~y_target.isnan()
+        return cls(x_context, y_context, x_target, y_target, ~y_context.isnan(), target_mask)
+
+    @classmethod
+    def stack(cls, tasks: Sequence[Self]) -> Self:
+        """Put tasks of different sizes into one batch; the padding is masked.
+
+        Example:
+            >>> short = Task.from_arrays([0.0], [1.0], [0.5])
+            >>> long = Task.from_arrays([0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 0.6])
+            >>> Task.stack([short, long]).context_mask.sum((1, 2)).tolist()
+            [1, 3]
+        """
+        if not tasks:
+            raise ShapeError("Task.stack needs at least one task, got none; pass a non-empty list.")
+        if len({(task.dim_x, task.dim_y, task.y_target is None) for task in tasks}) > 1:
+            raise ShapeError(
+                "Task.stack needs tasks with the same Dx and Dy, all with y_target or all without, got "
+                f"{[(t.dim_x, t.dim_y, t.y_target is not None) for t in tasks]} as "
+                "(Dx, Dy, has y_target); bring them to one form first."
+            )
+
+        def padded(name: str) -> Tensor | None:
+            tensors = [getattr(task, name) for task in tasks]
+            if tensors[0] is None:
+                return None
+            length = max(t.shape[1] for t in tensors)
+            return torch.cat([pad(t, (0, 0, 0, length - t.shape[1])) for t in tensors])
+
+        return cls(*map(padded, _FIELDS))  # type: ignore[arg-type]
+
+    def to(self, device: torch.device | str) -> Self:
+        """Move every tensor to a device; precisions stay as they are."""
+        return self._unchecked(lambda tensor: tensor.to(device))
+
+    def pin_memory(self) -> Self:
+        """Pin every tensor, so that copies to a GPU overlap with its work."""
+        return self._unchecked(lambda tensor: tensor.pin_memory())
+
+    def __getitem__(self, index: slice) -> Self:
+        """Take a slice of the batch."""
+        return self._unchecked(lambda tensor: tensor[index])
+
+    def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Self:
+        new = object.__new__(type(self))
+        for name in _FIELDS:
+            tensor = getattr(self, name)
+            setattr(new, name, None if tensor is None else function(tensor))
+        return new
+
+    @property
+    def batch_size(self) -> int:
+        """Number of tasks B."""
+        return self.x_context.shape[0]
+
+    @property
+    def dim_x(self) -> int:
+        """Input dimension Dx."""
+        return self.x_context.shape[2]
+
+    @property
+    def dim_y(self) -> int:
+        """Output channels Dy."""
+        return self.y_context.shape[2]
+
+
+def _check_points(x: Tensor, y: Tensor, x_target: Tensor, y_target: Tensor | None) -> None:
+    named = {"x_context": x, "y_context": y, "x_target": x_target, "y_target": y_target}
+    for name, tensor in named.items():
+        if name == "y_target" and tensor is None:
+            continue
+        if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or tensor.dim() != 3:
+            found = (
+                f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+                if isinstance(tensor, Tensor)
+                else type(tensor).__name__
+            )
+            raise ShapeError(
+                f"{name} must be a floating-point tensor (tasks, points, dimensions), got {found}; "
+                "Task.from_arrays builds one task from plain arrays."
+            )
+    if x.shape[:2] != y.shape[:2]:
+        raise ShapeError(
+            "x_context and y_context must hold the same points: expected (B, N, Dx) and (B, N, Dy), "
+            f"got {tuple(x.shape)} and {tuple(y.shape)}; give one output row per input."
+        )
+    if (x_target.shape[0], x_target.shape[2]) != (x.shape[0], x.shape[2]):
+        raise ShapeError(
+            "x_target must belong to the same tasks and input space as x_context: expected "
+            f"({x.shape[0]}, M, {x.shape[2]}), got {tuple(x_target.shape)}; ask every task for the same "
+            "number of points, or use Task.stack."
+        )
+    if 0 in (x_target.shape[1], x.shape[0], x.shape[2], y.shape[2]):
+        raise ShapeError(
+            "A task needs at least one target, input dimension and output channel, got x_context "
+            f"{tuple(x.shape)}, y_context {tuple(y.shape)} and x_target {tuple(x_target.shape)}; ask "
+            "for at least one point."
+        )
+    if y_target is not None and y_target.shape != (*x_target.shape[:2], y.shape[2]):
+        raise ShapeError(
+            "y_target must have one row per target and the channels of y_context: expected "
+            f"{(*x_target.shape[:2], y.shape[2])}, got {tuple(y_target.shape)}; reshape it."
+        )
+
+
+def _checked_mask(name: str, mask: Tensor | None, x: Tensor, channels: int) -> Tensor:
+    shape = (*x.shape[:2], channels)
+    if mask is None:
+        return x.new_ones(shape, dtype=torch.bool)
+    if mask.dtype != torch.bool or mask.shape != shape:
+        raise ShapeError(
+            f"{name} must be boolean, one entry per point and channel: expected torch.bool {shape}, got "
+            f"{mask.dtype} {tuple(mask.shape)}; write {name}.bool() if it holds 0 and 1."
+        )
+    return mask
+
+
+def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:
+    """Put zeros where the mask is false, and refuse non-finite values where it is true."""
+    if not counts.all():
+        values = torch.where(counts, values, 0)
+    if not values.isfinite().all():
+        task, point = torch.nonzero(~values.isfinite())[0, :2].tolist()
+        raise NonFiniteError(
+            f"{name} must be finite wherever its mask is true, got {values[task, point].tolist()} at "
+            f"point {point} of task {task}; mask or remove it."
+        )
+    return values
+
+
+def _as_points(values: Any) -> Tensor:
+    points = torch.as_tensor(values, dtype=torch.float64)
+    if points.dim() not in (1, 2):
+        raise ShapeError(
+            "Arrays must have shape (points,) or (points, dimensions), got "
+            f"{tuple(points.shape)}; build a batch of tasks with Task.stack."
+        )
+    return (points[:, None] if points.dim() == 1 else points)[None]

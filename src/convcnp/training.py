@@ -1,0 +1,335 @@
+"""The training loop: one on every machine, resumable at every step."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import json
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
+from pydantic import PositiveFloat, PositiveInt
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from convcnp.data.source import Source, seeded
+from convcnp.errors import CheckpointError, DivergedError
+from convcnp.evaluation import fixed_tasks, log_likelihoods
+from convcnp.models.base import Model
+from convcnp.task import Task
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+CHECKPOINT, BEST, LAST, METRICS = "checkpoint.safetensors", "best.safetensors", "last.safetensors", "metrics.csv"
+
+
+class TrainingSettings(BaseModel):
+    """How a model is trained; the defaults are the paper's (Appendix C)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    steps: PositiveInt = 200 * 256
+    batch_size: PositiveInt = 16
+    learning_rate: PositiveFloat = 3e-4
+    weight_decay: NonNegativeFloat = 1e-5
+    schedule: Literal["constant", "cosine"] = "constant"
+    warmup: NonNegativeInt = 0  # steps over which the learning rate rises from zero
+    clip: PositiveFloat | None = 1.0  # largest norm of the gradient
+    average: float | None = Field(None, gt=0, lt=1)  # decay of the moving average of the weights
+    patience: PositiveInt | None = None  # stop after this many validations without a better one
+    validate_every: PositiveInt = 2560
+    validation_tasks: PositiveInt = 500
+    checkpoint_every: PositiveInt = 640
+    seed: int = Field(0, ge=0)
+
+
+@dataclass
+class Progress:
+    """Where a run stands: all its state beside tensors."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best_score: float = -math.inf
+    best_step: int = 0
+    stale: int = 0  # validations since the best
+    losses: list[float] = field(default_factory=list)  # since the last row of metrics
+
+
+Reporter = Callable[[Progress, dict[str, float]], None]  # called after every step's bookkeeping
+
+
+def train(
+    model: Model,
+    source: Source,
+    settings: TrainingSettings,
+    directory: Path,
+    *,
+    validation: Source | None = None,
+    fabric: Fabric | None = None,
+    resume: bool = False,
+    tensorboard: bool = False,
+    report: Reporter = lambda progress, metrics: None,
+) -> Progress:
+    """Train a model in place, ending with its best weights, and leave them in a directory.
+
+    A run that was killed continues with `resume` and ends with the weights it would have had.
+
+    Args:
+        validation: Source of the tasks that choose the best weights; the training source by default.
+        fabric: Where and in how many processes to train; one CPU process by default.
+    """
+    run = _Run(model, source, settings, directory, fabric=fabric, tensorboard=tensorboard)
+    if resume and (directory / CHECKPOINT).exists():
+        run.restore()
+    run.start_metrics()
+    tasks = _prefetched(source, settings, run.progress.step, run.fabric.global_rank)
+    for task in tasks:
+        started = time.perf_counter()
+        run.step(task)
+        metrics = {}
+        if run.progress.step % settings.validate_every == 0 or run.progress.step == settings.steps:
+            metrics = run.validate(validation or source)
+        run.progress.seconds += time.perf_counter() - started
+        stopping = settings.patience is not None and run.progress.stale >= settings.patience
+        if run.progress.step % settings.checkpoint_every == 0 or stopping or metrics:
+            run.write_checkpoint()
+        report(run.progress, metrics)
+        if stopping:
+            break
+    return run.finish()
+
+
+def _prefetched(source: Source, settings: TrainingSettings, first: int, rank: int) -> Iterator[Task]:
+    """Draw each step's tasks in a background thread, a few steps ahead."""
+
+    def draw(step: int) -> Task:
+        return source.draw(settings.batch_size, seeded(settings.seed, step, rank))
+
+    with ThreadPoolExecutor(1) as pool:
+        pending: deque[Future[Task]] = deque()
+        for step in range(first, settings.steps):
+            pending.append(pool.submit(draw, step))
+            if len(pending) > 3:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+
+
+def learning_rate(settings: TrainingSettings, step: int) -> float:
+    """Return the learning rate of a step, counted from zero."""
+    warm = min(1.0, (step + 1) / (settings.warmup + 1))
+    if settings.schedule == "constant":
+        return warm * settings.learning_rate
+    return warm * settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
+
+
+class _Run:
+    """The state of a run, and what is done with it at every step."""
+
+    def __init__(
+        self,
+        model: Model,
+        source: Source,
+        settings: TrainingSettings,
+        directory: Path,
+        *,
+        fabric: Fabric | None,
+        tensorboard: bool,
+    ) -> None:
+        from lightning_fabric import Fabric
+
+        self.settings, self.directory = settings, directory
+        self.fabric = fabric or Fabric(accelerator="cpu", devices=1)
+        self.progress = Progress()
+        self.model = model.to(self.fabric.device)
+        optimizer = torch.optim.Adam(
+            model.parameters(),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,
+        )
+        self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
+        self.average = copy.deepcopy(self.model) if settings.average else None
+        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.tensorboard = _tensorboard(directory) if tensorboard else None
+
+    @property
+    def judged(self) -> Model:
+        """The weights that are validated and kept: the average, if there is one."""
+        return self.average or self.model
+
+    def step(self, task: Task) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.settings, self.progress.step)
+        task = task.to(self.fabric.device)
+        loss = -self.wrapped(task).log_likelihood(task.y_target).mean()
+        self.fabric.backward(loss)
+        if self.settings.clip is not None:
+            self.fabric.clip_gradients(
+                self.wrapped, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
+            )
+        self._refuse_divergence(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.average is not None and self.settings.average is not None:
+            torch._foreach_lerp_(
+                list(self.average.parameters()),
+                [p.detach() for p in self.model.parameters()],
+                1 - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
+            )
+        self.progress.step += 1
+        self.progress.losses.append(loss.item())
+
+    def _refuse_divergence(self, loss: Tensor) -> None:
+        if not loss.isfinite():
+            raise DivergedError(
+                f"The loss must stay finite, got {loss.item()} at step {self.progress.step}; the best "
+                f"weights so far (step {self.progress.best_step}) are kept in "
+                f"{self.directory / CHECKPOINT}. Lower training.learning_rate or training.clip."
+            )
+
+    def validate(self, source: Source) -> dict[str, float]:
+        """Score the model on fixed tasks, keep it if it is the best, and write a row of metrics."""
+        judged = self.judged.eval()
+        # Seeds of validation tasks are far from training's and from evaluation's.
+        tasks = fixed_tasks(source, self.settings.validation_tasks, self.settings.seed + 2**20)
+        score = log_likelihoods(judged, tasks, self.fabric.device).mean().item()
+        self.model.train()
+        progress = self.progress
+        if score > progress.best_score:
+            progress.best_score, progress.best_step, progress.stale = score, progress.step, 0
+            self.best = {name: value.clone() for name, value in judged.state_dict().items()}
+        else:
+            progress.stale += 1
+        metrics = {
+            "step": progress.step,
+            "loss": sum(progress.losses) / len(progress.losses),
+            "log_likelihood": score,
+            "learning_rate": learning_rate(self.settings, progress.step - 1),
+            "seconds": round(progress.seconds, 1),
+        }
+        progress.losses.clear()
+        if self.fabric.is_global_zero:
+            self._write_metrics(metrics)
+        return metrics
+
+    def _write_metrics(self, metrics: dict[str, float]) -> None:
+        with (self.directory / METRICS).open("a", newline="") as file:
+            csv.DictWriter(file, metrics).writerow(metrics)
+        if self.tensorboard is not None:
+            for name in ("loss", "log_likelihood", "learning_rate"):
+                self.tensorboard.add_scalar(name, metrics[name], int(metrics["step"]))
+
+    def start_metrics(self) -> None:
+        """Begin the table of metrics, or cut it back to the step we resume from."""
+        path = self.directory / METRICS
+        header, *rows = path.read_text().splitlines() if path.exists() else [""]
+        kept = [row for row in rows if int(row.split(",")[0]) <= self.progress.step]
+        if self.fabric.is_global_zero:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            lines = ["step,loss,log_likelihood,learning_rate,seconds", *kept]
+            write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+    def write_checkpoint(self) -> None:
+        if not self.fabric.is_global_zero:
+            return
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        if self.average is not None:
+            tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        write_tensors(self.directory / CHECKPOINT, tensors, {"progress": asdict(self.progress)})
+
+    def restore(self) -> None:
+        tensors, metadata = read_tensors(self.directory / CHECKPOINT)
+        try:
+            self.progress = Progress(**metadata["progress"])
+            self.model.load_state_dict(_below("model", tensors))
+            self.best = _below("best", tensors)
+            if self.average is not None:
+                self.average.load_state_dict(_below("average", tensors))
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, value in _below("optimizer", tensors).items():
+                index, key = name.split(".")
+                state.setdefault(int(index), {})[key] = value
+            groups = self.optimizer.state_dict()["param_groups"]
+            self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self.directory / CHECKPOINT} must hold a run of this experiment, but does not fit it "
+                f"({str(error).splitlines()[0]}); start again in another directory."
+            ) from error
+
+    def finish(self) -> Progress:
+        if self.fabric.is_global_zero:
+            write_tensors(self.directory / LAST, self.model.state_dict())
+            write_tensors(self.directory / BEST, self.best)
+        if self.tensorboard is not None:
+            self.tensorboard.close()
+        self.model.load_state_dict(self.best)
+        self.model.eval()
+        return self.progress
+
+
+def _tensorboard(directory: Path) -> Any:  # noqa: ANN401 - an optional dependency
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(directory / "tensorboard"))
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(f"{prefix}."): value
+        for name, value in tensors.items()
+        if name.startswith(f"{prefix}.")
+    }
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any] | None = None) -> None:
+    """Write named tensors and JSON metadata; at any moment the file is the old or the new one."""
+    contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    write_atomically(path, save(contiguous, {"json": json.dumps(metadata or {})}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Read what `write_tensors` wrote."""
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, json.loads((file.metadata() or {}).get("json", "{}"))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise CheckpointError(
+            f"{path} must be a readable safetensors file ({error}); it may be cut short: remove it."
+        ) from error
+    except Exception as error:
+        if type(error).__name__ != "SafetensorError":
+            raise
+        raise CheckpointError(
+            f"{path} must be a safetensors file ({error}); it may be cut short: remove it."
+        ) from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Replace a file in one step, so that a crash leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
