@@ -96,18 +96,14 @@ def covering_grid(
     Args:
         anchor: A point that falls on a grid cell, in place of the smallest context input.
     """
-    context_low, context_high = _range(task.x_context, task.context_mask)
-    target_low, target_high = _range(task.x_target, task.target_mask)
+    context, target = ranges(task)
     # The grid hangs on the context, not on the targets: a network that downsamples by `multiple` then
     # sees every point in the same phase, and an added target cannot change the other predictions.
-    if anchor is None:
-        anchor = _first_finite(context_low, target_low)
-    context_low, context_high = (_first_finite(end, anchor) for end in (context_low, context_high))
-    target_low, target_high = (_first_finite(end, anchor) for end in (target_low, target_high))
+    anchor = context[0] if anchor is None else anchor
 
     block = spacing * multiple
-    first = ((-margin.end(-context_low, -target_low) - anchor) / block).floor()  # (B, Dx), in blocks
-    last = ((margin.end(context_high, target_high) - anchor) / block).floor() + 1
+    first = ((-margin.end(-context[0], -target[0]) - anchor) / block).floor()  # (B, Dx), in blocks
+    last = ((margin.end(context[1], target[1]) - anchor) / block).floor() + 1
     blocks: list[float] = (last - first).amax(0).tolist()
     shape = [length * multiple for length in blocks]
     if not task.batch_size * math.prod(shape) <= max_cells:
@@ -125,17 +121,30 @@ def _refuse(batch_size: int, shape: list[float], spacing: float, max_cells: int)
     )
 
 
-def _range(
-    x: Float[Tensor, "B K Dx"], mask: Bool[Tensor, "B K Dy"]
-) -> tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]:
-    """Return the smallest and largest input that counts, infinite where there is none."""
+Range = tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]
+
+
+def ranges(task: Task) -> tuple[Range, Range]:
+    """Return the smallest and largest context inputs, and target inputs, of each task, in float64.
+
+    Where a task has no context, its targets stand in; where it has no targets, its context does.
+    """
+    context = _range(task.x_context, task.context_mask)
+    target = _range(task.x_target, task.target_mask)
+
+    def known(ends: Range, otherwise: Range) -> Range:
+        low, high = (
+            torch.where(end.isfinite(), end, other).nan_to_num(posinf=0.0, neginf=0.0)
+            for end, other in zip(ends, otherwise, strict=True)
+        )
+        return low, high
+
+    return known(context, target), known(target, context)
+
+
+def _range(x: Float[Tensor, "B K Dx"], mask: Bool[Tensor, "B K Dy"]) -> Range:
     counts = mask.any(-1, keepdim=True)
     nothing = x.new_full((len(x), 1, x.shape[2]), math.inf, dtype=torch.float64)
     low = torch.cat([torch.where(counts, x.double(), math.inf), nothing], 1).amin(1)
     high = torch.cat([torch.where(counts, x.double(), -math.inf), -nothing], 1).amax(1)
     return low, high
-
-
-def _first_finite(value: Tensor, otherwise: Tensor) -> Tensor:
-    value = torch.where(value.isfinite(), value, otherwise)
-    return torch.where(value.isfinite(), value, 0.0)

@@ -17,6 +17,8 @@ REACH = 9.0  # length scales
 EPSILON = 1e-8
 # Above this many kernel weights per task, touching only the cells in reach is quicker.
 DENSE_WEIGHTS = 2**17
+# The cells in reach are visited for this many weights at once, so that memory stays bounded.
+LOCAL_WEIGHTS = 2**22
 
 
 class _SetConv(nn.Module):
@@ -65,6 +67,10 @@ class _SetConv(nn.Module):
         # In float64 until the cell is subtracted: a long series keeps its precision to the end.
         fraction = (position - below).to(self.log_length_scale.dtype)
         return below, steps, self._kernel(fraction[..., None] - steps, grid.spacing)
+
+    def _points_at_once(self, x: Float[Tensor, "B K Dx"], grid: Grid) -> int:
+        cells = (2 * math.ceil(self.reach / grid.spacing)) ** len(grid.shape)
+        return max(1, LOCAL_WEIGHTS // (cells * len(x)))
 
     def _local(
         self, x: Float[Tensor, "B K Dx"], grid: Grid
@@ -128,10 +134,13 @@ class SetConvEncoder(_SetConv):
     def _spread_local(
         self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid
     ) -> Float[Tensor, "B *G C"]:
-        index, weight = self._local(x, grid)
         flat = phi.new_zeros(len(x) * math.prod(grid.shape), phi.shape[2])
-        spread = (weight[..., None] * phi[:, :, None]).flatten(0, 2)
-        return flat.index_add(0, index.flatten(), spread).view(len(x), *grid.shape, -1)
+        points = self._points_at_once(x, grid)
+        for x_part, phi_part in zip(x.split(points, 1), phi.split(points, 1), strict=True):
+            index, weight = self._local(x_part, grid)
+            spread = (weight[..., None] * phi_part[:, :, None]).flatten(0, 2)
+            flat = flat.index_add_(0, index.flatten(), spread)
+        return flat.view(len(x), *grid.shape, -1)
 
 
 class SetConvDecoder(_SetConv):
@@ -163,6 +172,10 @@ class SetConvDecoder(_SetConv):
     def _gather_local(
         self, values: Float[Tensor, "B *G C"], x: Float[Tensor, "B M Dx"], grid: Grid
     ) -> Float[Tensor, "B M C"]:
-        index, weight = self._local(x, grid)
-        near = values.flatten(0, -2)[index.flatten()].view(*index.shape, -1)  # (B, M, R, C)
-        return (weight[:, :, None] @ near).squeeze(2)
+        flat = values.flatten(0, -2)
+        parts = []
+        for x_part in x.split(self._points_at_once(x, grid), 1):
+            index, weight = self._local(x_part, grid)
+            near = flat[index.flatten()].view(*index.shape, -1)  # (B, M', R, C)
+            parts.append((weight[:, :, None] @ near).squeeze(2))
+        return torch.cat(parts, 1)

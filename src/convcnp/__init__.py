@@ -1,0 +1,29 @@
+"""Predictions with honest uncertainty from irregular series, scattered points and images."""
+
+from convcnp.cnn import SimpleCNN, UNet
+from convcnp.errors import ConvCNPError
+from convcnp.gp import EQ, GaussianProcess, Matern52, WeaklyPeriodic
+from convcnp.models.attncnp import AttnCNP
+from convcnp.models.cnp import CNP
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.tiling import predict_in_tiles
+from convcnp.predictive import GaussianPredictive
+from convcnp.task import Task
+
+__all__ = [
+    "CNP",
+    "EQ",
+    "AttnCNP",
+    "ConvCNP",
+    "ConvCNPError",
+    "GaussianPredictive",
+    "GaussianProcess",
+    "Matern52",
+    "SimpleCNN",
+    "Task",
+    "UNet",
+    "WeaklyPeriodic",
+    "convcnp",
+    "convcnpxl",
+    "predict_in_tiles",
+]
