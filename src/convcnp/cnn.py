@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -38,14 +39,17 @@ class Convolution(nn.Module):
     ) -> None:
         super().__init__()
         if dim not in (1, 2):
-            raise SettingError(f"dim must be 1 or 2, got {dim}; other grids have no convolutions here.")
+            raise SettingError(
+                f"dim must be 1 or 2, got {dim}; other grids have no convolutions here."
+            )
         if padding not in ("unobserved", "zeros", "circular"):
             raise SettingError(
                 f"padding must be 'unobserved', 'zeros' or 'circular', got {padding!r}; choose one."
             )
         if kernel_size < 1 or kernel_size % 2 == 0:
             raise SettingError(
-                f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no centre."
+                f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no "
+                "centre."
             )
         if min(channels_in, channels_out) < 1:
             raise SettingError(
@@ -111,8 +115,9 @@ class SimpleCNN(CNN):
         channels: Channels of the input and of every layer's output.
     """
 
-    # Paper: the text lists [16, 32, 16, 2] channels, which cannot give its 6,537 parameters; 8 channels
-    # and a pointwise map to the outputs do. That map is linear, so the last layer has a ReLU as well.
+    # Paper: the text lists [16, 32, 16, 2] channels, which cannot give its 6,537 parameters; 8
+    # channels and a pointwise map to the outputs do. That map is linear, so the last layer has a
+    # ReLU as well.
     def __init__(
         self,
         dim: int = 1,
@@ -127,7 +132,7 @@ class SimpleCNN(CNN):
         self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
         self.layers = nn.ModuleList(
             Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
-            for fan_in, fan_out in zip(channels[:-1], channels[1:], strict=True)
+            for fan_in, fan_out in pairwise(channels)
         )
 
     def layers_forward(
@@ -142,8 +147,8 @@ class SimpleCNN(CNN):
 class UNet(CNN):
     """Halve the resolution layer by layer and double it again, with skips (App. C.1, "ConvCNPXL").
 
-    Layer :math:`L_{n+1-i}` reads the concatenation of its predecessor and :math:`L_i`, and the input
-    itself is concatenated to the output.
+    Layer :math:`L_{n+1-i}` reads the concatenation of its predecessor and :math:`L_i`, and the
+    input itself is concatenated to the output.
 
     Args:
         channels_in: Channels of the input.
@@ -152,8 +157,8 @@ class UNet(CNN):
     """
 
     # Paper: transposed convolutions double the resolution. They answer a constant with a periodic
-    # pattern, so that no constant continues them beyond the grid. Repeating every cell and convolving
-    # has the same number of parameters and keeps constants constant.
+    # pattern, so that no constant continues them beyond the grid. Repeating every cell and
+    # convolving has the same number of parameters and keeps constants constant.
     def __init__(
         self,
         dim: int = 1,
@@ -167,13 +172,13 @@ class UNet(CNN):
         super().__init__(dim, padding)
         if not down or len(down) != len(up):
             raise SettingError(
-                f"down and up must have the same number of layers, at least one, got {len(down)} and "
-                f"{len(up)}; every halving needs a doubling."
+                f"down and up must have the same number of layers, at least one, got {len(down)} "
+                f"and {len(up)}; every halving needs a doubling."
             )
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
-        # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once up;
-        # reading a repeated cell is up to s cells more.
+        # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
+        # up; reading a repeated cell is up to s cells more.
         self.receptive_radius = (self.multiple - 1) * (2 * (kernel_size // 2) + 1)
         into_down = (channels_in, *down[:-1])
         into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))

@@ -43,7 +43,9 @@ def fixed_tasks(source: Source, num_tasks: int, seed: int) -> Iterator[Task]:
 
 @torch.inference_mode()
 def log_likelihoods(
-    predict: Callable[[Task], GaussianPredictive], tasks: Iterator[Task], device: torch.device | str = "cpu"
+    predict: Callable[[Task], GaussianPredictive],
+    tasks: Iterator[Task],
+    device: torch.device | str = "cpu",
 ) -> Float[Tensor, " tasks"]:
     """Return the log-likelihood per target output of each task."""
     scores = []

@@ -74,9 +74,13 @@ class Experiment(BaseModel):
         try:
             content = tomllib.loads(path.read_text())
         except FileNotFoundError as error:
-            near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.toml")], 1)
+            near = difflib.get_close_matches(
+                path.name, [p.name for p in path.parent.glob("*.toml")], 1
+            )
             hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
-            raise ExperimentError(f"Expected an experiment file, but {path} does not exist{hint}") from error
+            raise ExperimentError(
+                f"Expected an experiment file, but {path} does not exist{hint}"
+            ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
         for override in overrides:
@@ -143,22 +147,30 @@ def _model_settings(name: str) -> type[BaseModel]:
 
 def _settings(options: dict[str, tuple[Any, Any]]) -> type[BaseModel]:
     config = ConfigDict(extra="forbid", frozen=True)
-    return create_model("Settings", __config__=config, **options)  # type: ignore[call-overload, no-any-return]
+    return create_model("Settings", __config__=config, **options)  # type: ignore[call-overload]
 
 
-def _resolve(kind: str, value: Any, settings: Callable[[str], type[BaseModel]]) -> dict[str, Any]:
+def _resolve(
+    kind: str, value: object, settings: Callable[[str], type[BaseModel]]
+) -> dict[str, Any]:
     """Turn `model = "name"` or a table with a name into all its settings."""
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, dict) or not isinstance(table.get("name"), str):
-        raise ExperimentError(f'{kind} must be a name or a table with a name, got {value!r}; write {kind} = "..."')
+        raise ExperimentError(
+            f'{kind} must be a name or a table with a name, got {value!r}; write {kind} = "..."'
+        )
     given = {key: item for key, item in table.items() if key != "name"}
-    return {"name": table["name"]} | _validated(settings(table["name"]), given, f"{kind}.").model_dump()
+    return {"name": table["name"]} | _validated(
+        settings(table["name"]), given, f"{kind}."
+    ).model_dump()
 
 
 def _known(kind: str, name: str, known: typing.Iterable[str]) -> str:
     names = list(known)
     if name not in names:
-        raise ExperimentError(f"{kind} must be one of {', '.join(names)}, got {name!r}{_nearest(name, names)}")
+        raise ExperimentError(
+            f"{kind} must be one of {', '.join(names)}, got {name!r}{_nearest(name, names)}"
+        )
     return name
 
 
@@ -177,15 +189,19 @@ def _validated(model: type[_Settings], content: dict[str, Any], prefix: str) -> 
         if first["type"] == "extra_forbidden":
             known = _fields_at(model, first["loc"][:-1])
             suggestion = _nearest(str(first["loc"][-1]), known)
-            raise ExperimentError(f"Unknown key {key!r}{suggestion} Known here: {', '.join(sorted(known))}.") from None
+            raise ExperimentError(
+                f"Unknown key {key!r}{suggestion} Known here: {', '.join(sorted(known))}."
+            ) from None
         if first["type"] == "missing":
-            raise ExperimentError(f"The key {key!r} is missing; every experiment names its data and model.") from None
+            raise ExperimentError(
+                f"The key {key!r} is missing; every experiment names its data and model."
+            ) from None
         raise ExperimentError(f"{key}: {first['msg'].lower()}, got {first['input']!r}.") from None
 
 
-def _fields_at(model: Any, location: Sequence[Any]) -> list[str]:
+def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
     for key in location:
-        model = model.model_fields[key].annotation
+        model = typing.cast(type[BaseModel], model.model_fields[key].annotation)
     return list(model.model_fields)
 
 
@@ -193,7 +209,9 @@ def _apply(content: dict[str, Any], override: str) -> None:
     """Set one key, given as `a.b=value` with the value in TOML (or a bare word)."""
     key, separator, text = override.partition("=")
     if not separator or not key.strip():
-        raise ExperimentError(f"An override must read key=value, got {override!r}; write training.seed=1.")
+        raise ExperimentError(
+            f"An override must read key=value, got {override!r}; write training.seed=1."
+        )
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
@@ -204,6 +222,8 @@ def _apply(content: dict[str, Any], override: str) -> None:
         if isinstance(inner, str):  # model = "convcnp" becomes a table
             inner = content[parent] = {"name": inner}
         if not isinstance(inner, dict):
-            raise ExperimentError(f"{parent!r} in {override!r} must be a table of settings; check the key.")
+            raise ExperimentError(
+                f"{parent!r} in {override!r} must be a table of settings; check the key."
+            )
         content = inner
     content[last] = value

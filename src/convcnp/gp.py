@@ -30,7 +30,10 @@ class EQ:
 
 @dataclass(frozen=True)
 class Matern52:
-    r"""Matérn-5/2 kernel :math:`(1 + \sqrt5 d + \frac53 d^2) e^{-\sqrt5 d}`, :math:`d = |x - x'|/\ell`."""
+    r"""Matérn-5/2 kernel :math:`(1 + \sqrt5 d + \frac53 d^2) e^{-\sqrt5 d}`.
+
+    The distance :math:`d = |x - x'| / \ell` is in length scales.
+    """
 
     # Paper: prints 1 + 4 sqrt(5) d with d = 4|x - x'|, which is not a kernel (it exceeds 1).
     length_scale: float = 0.25

@@ -20,8 +20,8 @@ Padding = Literal["unobserved", "zeros", "circular"]
 class Field(NamedTuple):
     """A function on a grid, and the one value it takes far from all data.
 
-    An equivariant network maps "nothing observed" to one constant per channel. Carrying that constant
-    beside the values says what lies beyond the grid, so that no layer has to invent it.
+    An equivariant network maps "nothing observed" to one constant per channel. Carrying that
+    constant beside the values says what lies beyond the grid, so that no layer has to invent it.
     """
 
     values: Float[Tensor, "B *G C"]
@@ -51,10 +51,11 @@ class Margin:
 
     The encoder spreads a context point over `reach`, the network carries it on by `radius`, and the
     decoder looks `reach` around a target. Let data end at :math:`S`, targets at :math:`T`, and let
-    :math:`R` be the radius. With zeros beyond the grid it has to end at :math:`T + R`. With the right
-    constant beyond the grid, only signals count that leave it and come back. Such a signal starts at
-    :math:`S`, spends :math:`r` of the radius going out and :math:`R - r` coming back, so it turns no
-    farther than :math:`(S + T + R) / 2`; and beyond :math:`S + R` there is nothing but the constant.
+    :math:`R` be the radius. With zeros beyond the grid it has to end at :math:`T + R`. With the
+    right constant beyond the grid, only signals count that leave it and come back. Such a signal
+    starts at :math:`S`, spends :math:`r` of the radius going out and :math:`R - r` coming back, so
+    it turns no farther than :math:`(S + T + R) / 2`; and beyond :math:`S + R` there is nothing but
+    the constant.
 
     Args:
         fixed: Replace the exact margin by this one, measured from the outermost point: cheaper, and
@@ -97,8 +98,9 @@ def covering_grid(
         anchor: A point that falls on a grid cell, in place of the smallest context input.
     """
     context, target = ranges(task)
-    # The grid hangs on the context, not on the targets: a network that downsamples by `multiple` then
-    # sees every point in the same phase, and an added target cannot change the other predictions.
+    # The grid hangs on the context, not on the targets: a network that downsamples by `multiple`
+    # then sees every point in the same phase, and an added target cannot change the other
+    # predictions.
     anchor = context[0] if anchor is None else anchor
 
     block = spacing * multiple
@@ -113,11 +115,13 @@ def covering_grid(
 
 def _refuse(batch_size: int, shape: list[float], spacing: float, max_cells: int) -> None:
     cells = batch_size * math.prod(shape)
+    size = " x ".join(f"{length:,.0f}" for length in shape)
     raise GridTooLargeError(
-        f"The grid must have at most {max_cells:,} cells, got {' x '.join(f'{n:,.0f}' for n in shape)} "
-        f"cells of {spacing:g} for {batch_size} task(s): {cells:,.0f} in all, about "
+        f"The grid must have at most {max_cells:,} cells, got {size} cells of {spacing:g} for "
+        f"{batch_size} task(s): {cells:,.0f} in all, about "
         f"{cells * 32 * 4 * 3 / 1e9:,.1f} GB for three layers of 32 channels in float32. Use "
-        "convcnp.predict_in_tiles, fewer tasks at once, fewer points per unit, or rescale the inputs."
+        "convcnp.predict_in_tiles, fewer tasks at once, fewer points per unit, or rescale the "
+        "inputs."
     )
 
 

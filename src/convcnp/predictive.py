@@ -13,7 +13,8 @@ from convcnp.errors import SettingError, ShapeError
 class GaussianPredictive(Normal):
     """Independent Gaussians at the targets, with a mask of the outputs that were asked for.
 
-    A `torch.distributions.Normal`: `mean`, `stddev`, `sample`, `rsample`, `cdf` and `icdf` are its own.
+    A `torch.distributions.Normal`: `mean`, `stddev`, `sample`, `rsample`, `cdf` and `icdf` are its
+    own.
 
     Args:
         mask: Where it is false, `log_prob` is zero whatever the value.
@@ -32,12 +33,12 @@ class GaussianPredictive(Normal):
         """Return the log-density of each output, zero where it was not asked for."""
         if value.shape != self.mean.shape:
             raise ShapeError(
-                f"log_prob needs one value per target and channel: expected {tuple(self.mean.shape)}, "
-                f"got {tuple(value.shape)}; pass task.y_target."
+                "log_prob needs one value per target and channel: expected "
+                f"{tuple(self.mean.shape)}, got {tuple(value.shape)}; pass task.y_target."
             )
         # Masking the value, not only the result: NaN would survive in the gradient.
         value = torch.where(self.mask, value.to(self.mean), self.mean.detach())
-        return torch.where(self.mask, super().log_prob(value), 0)
+        return torch.where(self.mask, super().log_prob(value), 0)  # type: ignore[no-untyped-call]
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
         """Return each task's log-likelihood per target output that was asked for."""
@@ -48,6 +49,7 @@ class GaussianPredictive(Normal):
         """Return the value that an output stays below with probability `level`."""
         if not 0 < level < 1:
             raise SettingError(
-                f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % quantile."
+                f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the "
+                "5 % quantile."
             )
-        return self.icdf(torch.as_tensor(level).to(self.mean))
+        return self.icdf(torch.as_tensor(level).to(self.mean))  # type: ignore[no-untyped-call]

@@ -75,7 +75,7 @@ class _SetConv(nn.Module):
     def _local(
         self, x: Float[Tensor, "B K Dx"], grid: Grid
     ) -> tuple[Int[Tensor, "B K R"], Float[Tensor, "B K R"]]:
-        """Return the flat indices of the cells each point reaches, across the batch, and weights."""
+        """Return the cells each point reaches, as indices into the whole batch, and weights."""
         below, steps, weights = self._neighbours(x, grid)
         index = torch.arange(len(x), device=x.device)[:, None, None]  # (B, 1, 1)
         weight = weights.new_ones(1, 1, 1)
@@ -93,9 +93,9 @@ class SetConvEncoder(_SetConv):
     .. math:: h(t) = \Big(\rho(t),\ \frac{\sum_n y_n \psi(t - x_n)}{\rho(t) + 10^{-8}}\Big),
               \qquad \rho(t) = \sum_n \psi(t - x_n)
 
-    The density channel :math:`\rho` says *where* data were seen; dividing by it keeps the data channels
-    from growing with the number of points. Every output channel has its own density, because every
-    channel is observed at its own inputs.
+    The density channel :math:`\rho` says *where* data were seen; dividing by it keeps the data
+    channels from growing with the number of points. Every output channel has its own density,
+    because every channel is observed at its own inputs.
 
     Args:
         length_scale: Initial length scale of the kernel, in input units.
@@ -106,7 +106,9 @@ class SetConvEncoder(_SetConv):
     def __init__(self, length_scale: float, powers: int = 1) -> None:
         super().__init__(length_scale)
         if powers < 1:
-            raise SettingError(f"powers must be at least 1, got {powers}; 1 embeds the values only.")
+            raise SettingError(
+                f"powers must be at least 1, got {powers}; 1 embeds the values only."
+            )
         self.powers = powers
 
     def forward(
@@ -166,7 +168,9 @@ class SetConvDecoder(_SetConv):
         first, *others = self._dense(x, grid)
         values = (first @ values.flatten(2)).unflatten(-1, values.shape[2:])  # (B, M, *G[1:], C)
         for weight in others:
-            values = (weight[:, :, None] @ values.flatten(3)).squeeze(2).unflatten(-1, values.shape[3:])
+            values = (
+                (weight[:, :, None] @ values.flatten(3)).squeeze(2).unflatten(-1, values.shape[3:])
+            )
         return values
 
     def _gather_local(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -46,10 +48,18 @@ class Task:
         self.x_context = _hidden("x_context", x_context, self.context_mask.any(-1, keepdim=True))
         self.y_context = _hidden("y_context", y_context, self.context_mask)
         self.x_target = _hidden("x_target", x_target, self.target_mask.any(-1, keepdim=True))
-        self.y_target = None if y_target is None else _hidden("y_target", y_target, self.target_mask)
+        self.y_target = (
+            None if y_target is None else _hidden("y_target", y_target, self.target_mask)
+        )
 
     @classmethod
-    def from_arrays(cls, x_context: Any, y_context: Any, x_target: Any, y_target: Any = None) -> Self:
+    def from_arrays(
+        cls,
+        x_context: ArrayLike,
+        y_context: ArrayLike,
+        x_target: ArrayLike,
+        y_target: ArrayLike | None = None,
+    ) -> Self:
         """Build one task from arrays or lists of shape (points,) or (points, dimensions).
 
         NaN in an output means that this channel was not observed there.
@@ -78,8 +88,8 @@ class Task:
             raise ShapeError("Task.stack needs at least one task, got none; pass a non-empty list.")
         if len({(task.dim_x, task.dim_y, task.y_target is None) for task in tasks}) > 1:
             raise ShapeError(
-                "Task.stack needs tasks with the same Dx and Dy, all with y_target or all without, got "
-                f"{[(t.dim_x, t.dim_y, t.y_target is not None) for t in tasks]} as "
+                "Task.stack needs tasks with the same Dx and Dy, all with y_target or all without, "
+                f"got {[(t.dim_x, t.dim_y, t.y_target is not None) for t in tasks]} as "
                 "(Dx, Dy, has y_target); bring them to one form first."
             )
 
@@ -144,20 +154,20 @@ def _check_points(x: Tensor, y: Tensor, x_target: Tensor, y_target: Tensor | Non
             )
     if x.shape[:2] != y.shape[:2]:
         raise ShapeError(
-            "x_context and y_context must hold the same points: expected (B, N, Dx) and (B, N, Dy), "
-            f"got {tuple(x.shape)} and {tuple(y.shape)}; give one output row per input."
+            "x_context and y_context must hold the same points: expected (B, N, Dx) and (B, N, "
+            f"Dy), got {tuple(x.shape)} and {tuple(y.shape)}; give one output row per input."
         )
     if (x_target.shape[0], x_target.shape[2]) != (x.shape[0], x.shape[2]):
         raise ShapeError(
             "x_target must belong to the same tasks and input space as x_context: expected "
-            f"({x.shape[0]}, M, {x.shape[2]}), got {tuple(x_target.shape)}; ask every task for the same "
-            "number of points, or use Task.stack."
+            f"({x.shape[0]}, M, {x.shape[2]}), got {tuple(x_target.shape)}; ask every task for the "
+            "same number of points, or use Task.stack."
         )
     if 0 in (x_target.shape[1], x.shape[0], x.shape[2], y.shape[2]):
         raise ShapeError(
             "A task needs at least one target, input dimension and output channel, got x_context "
-            f"{tuple(x.shape)}, y_context {tuple(y.shape)} and x_target {tuple(x_target.shape)}; ask "
-            "for at least one point."
+            f"{tuple(x.shape)}, y_context {tuple(y.shape)} and x_target {tuple(x_target.shape)}; "
+            "ask for at least one point."
         )
     if y_target is not None and y_target.shape != (*x_target.shape[:2], y.shape[2]):
         raise ShapeError(
@@ -172,8 +182,9 @@ def _checked_mask(name: str, mask: Tensor | None, x: Tensor, channels: int) -> T
         return x.new_ones(shape, dtype=torch.bool)
     if mask.dtype != torch.bool or mask.shape != shape:
         raise ShapeError(
-            f"{name} must be boolean, one entry per point and channel: expected torch.bool {shape}, got "
-            f"{mask.dtype} {tuple(mask.shape)}; write {name}.bool() if it holds 0 and 1."
+            f"{name} must be boolean, one entry per point and channel: expected torch.bool "
+            f"{shape}, got {mask.dtype} {tuple(mask.shape)}; write {name}.bool() if it holds 0 "
+            "and 1."
         )
     return mask
 
@@ -185,14 +196,14 @@ def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:
     if not values.isfinite().all():
         task, point = torch.nonzero(~values.isfinite())[0, :2].tolist()
         raise NonFiniteError(
-            f"{name} must be finite wherever its mask is true, got {values[task, point].tolist()} at "
-            f"point {point} of task {task}; mask or remove it."
+            f"{name} must be finite wherever its mask is true, got {values[task, point].tolist()} "
+            f"at point {point} of task {task}; mask or remove it."
         )
     return values
 
 
-def _as_points(values: Any) -> Tensor:
-    points = torch.as_tensor(values, dtype=torch.float64)
+def _as_points(values: ArrayLike) -> Tensor:
+    points = torch.as_tensor(np.asarray(values, dtype=np.float64))
     if points.dim() not in (1, 2):
         raise ShapeError(
             "Arrays must have shape (points,) or (points, dimensions), got "

@@ -16,8 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
 from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -31,7 +38,12 @@ from convcnp.task import Task
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-CHECKPOINT, BEST, LAST, METRICS = "checkpoint.safetensors", "best.safetensors", "last.safetensors", "metrics.csv"
+CHECKPOINT, BEST, LAST, METRICS = (
+    "checkpoint.safetensors",
+    "best.safetensors",
+    "last.safetensors",
+    "metrics.csv",
+)
 
 
 class TrainingSettings(BaseModel):
@@ -86,7 +98,7 @@ def train(
     A run that was killed continues with `resume` and ends with the weights it would have had.
 
     Args:
-        validation: Source of the tasks that choose the best weights; the training source by default.
+        validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
     """
     run = _Run(model, source, settings, directory, fabric=fabric, tensorboard=tensorboard)
@@ -110,7 +122,9 @@ def train(
     return run.finish()
 
 
-def _prefetched(source: Source, settings: TrainingSettings, first: int, rank: int) -> Iterator[Task]:
+def _prefetched(
+    source: Source, settings: TrainingSettings, first: int, rank: int
+) -> Iterator[Task]:
     """Draw each step's tasks in a background thread, a few steps ahead."""
 
     def draw(step: int) -> Task:
@@ -186,7 +200,8 @@ class _Run:
             torch._foreach_lerp_(
                 list(self.average.parameters()),
                 [p.detach() for p in self.model.parameters()],
-                1 - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
+                1
+                - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
             )
         self.progress.step += 1
         self.progress.losses.append(loss.item())
@@ -194,8 +209,8 @@ class _Run:
     def _refuse_divergence(self, loss: Tensor) -> None:
         if not loss.isfinite():
             raise DivergedError(
-                f"The loss must stay finite, got {loss.item()} at step {self.progress.step}; the best "
-                f"weights so far (step {self.progress.best_step}) are kept in "
+                f"The loss must stay finite, got {loss.item()} at step {self.progress.step}; the "
+                f"best weights so far (step {self.progress.best_step}) are kept in "
                 f"{self.directory / CHECKPOINT}. Lower training.learning_rate or training.clip."
             )
 
@@ -234,7 +249,7 @@ class _Run:
     def start_metrics(self) -> None:
         """Begin the table of metrics, or cut it back to the step we resume from."""
         path = self.directory / METRICS
-        header, *rows = path.read_text().splitlines() if path.exists() else [""]
+        _, *rows = path.read_text().splitlines() if path.exists() else [""]
         kept = [row for row in rows if int(row.split(",")[0]) <= self.progress.step]
         if self.fabric.is_global_zero:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -268,8 +283,8 @@ class _Run:
             self.optimizer.load_state_dict({"state": state, "param_groups": groups})
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise CheckpointError(
-                f"{self.directory / CHECKPOINT} must hold a run of this experiment, but does not fit it "
-                f"({str(error).splitlines()[0]}); start again in another directory."
+                f"{self.directory / CHECKPOINT} must hold a run of this experiment, but does not "
+                f"fit it ({str(error).splitlines()[0]}); start again in another directory."
             ) from error
 
     def finish(self) -> Progress:
@@ -297,9 +312,13 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def write_tensors(path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any] | None = None) -> None:
+def write_tensors(
+    path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any] | None = None
+) -> None:
     """Write named tensors and JSON metadata; at any moment the file is the old or the new one."""
-    contiguous = {name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()}
+    contiguous = {
+        name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()
+    }
     write_atomically(path, save(contiguous, {"json": json.dumps(metadata or {})}))
 
 

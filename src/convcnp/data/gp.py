@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
@@ -18,7 +18,7 @@ from convcnp.task import Task
 class GPSource(FunctionSource):
     """Noise-free functions drawn from a Gaussian process."""
 
-    kernel: Kernel = EQ()
+    kernel: Kernel = field(default_factory=EQ)
 
     def values(
         self, x: Float[Tensor, "B K Dx"], generator: torch.Generator

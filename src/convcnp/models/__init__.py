@@ -1,0 +1,1 @@
+"""Maps from tasks to predictive distributions, one per file."""

@@ -25,8 +25,8 @@ class AttnCNP(CNP):
         149250
     """
 
-    # Paper: Appendix B asks for two self-attention layers in the text, but its 149,250 parameters are
-    # those of a network without them; they are an option.
+    # Paper: Appendix B asks for two self-attention layers in the text, but its 149,250 parameters
+    # are those of a network without them; they are an option.
     def __init__(
         self,
         dim_x: int = 1,
@@ -53,7 +53,7 @@ class AttnCNP(CNP):
             points = layer(points, present)
         keys = self.input_embedding(task.x_context.to(dtype))
         queries = self.input_embedding(task.x_target.to(dtype))
-        return self.cross_attention(queries, keys, points, present)  # type: ignore[no-any-return]
+        return self.cross_attention(queries, keys, points, present)
 
 
 class Attention(nn.Module):
@@ -63,7 +63,8 @@ class Attention(nn.Module):
         super().__init__()
         if num_heads < 1 or width % num_heads:
             raise SettingError(
-                f"width must be a multiple of num_heads, got {width} and {num_heads}; 128 and 8 are usual."
+                f"width must be a multiple of num_heads, got {width} and {num_heads}; 128 and 8 "
+                "are usual."
             )
         self.num_heads = num_heads
         self.query, self.key, self.value = (nn.Linear(width, width, bias=False) for _ in range(3))
@@ -84,7 +85,7 @@ class Attention(nn.Module):
         empty = ~present.any(1)  # a softmax over nothing is NaN
         mask = None if present.all() else (present | empty[:, None])[:, None, None]
         mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
-        return self.output(torch.where(empty[:, None, None], 0, mixed))  # type: ignore[no-any-return]
+        return self.output(torch.where(empty[:, None, None], 0, mixed))
 
 
 class SelfAttention(nn.Module):
@@ -101,4 +102,4 @@ class SelfAttention(nn.Module):
     ) -> Float[Tensor, "B N C"]:
         """Return the context points, each knowing of the others."""
         points = self.norm_attention(points + self.attention(points, points, points, present))
-        return self.norm_feed_forward(points + self.feed_forward(points))  # type: ignore[no-any-return]
+        return self.norm_feed_forward(points + self.feed_forward(points))

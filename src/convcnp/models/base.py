@@ -22,9 +22,9 @@ class Model(nn.Module):
         """Refuse a task whose dimensions are not the model's."""
         if (task.dim_x, task.dim_y) != (self.dim_x, self.dim_y):
             raise ShapeError(
-                f"This model takes tasks with Dx = {self.dim_x} input dimension(s) and Dy = {self.dim_y} "
-                f"output channel(s), got Dx = {task.dim_x} and Dy = {task.dim_y}; choose the columns to "
-                "match, or a model built for them."
+                f"This model takes tasks with Dx = {self.dim_x} input dimension(s) and Dy = "
+                f"{self.dim_y} output channel(s), got Dx = {task.dim_x} and Dy = {task.dim_y}; "
+                "choose the columns to match, or a model built for them."
             )
 
     @property
@@ -34,4 +34,4 @@ class Model(nn.Module):
 
     def __call__(self, task: Task, **options: object) -> GaussianPredictive:
         """Return the predictive distribution at the task's targets."""
-        return super().__call__(task, **options)  # type: ignore[no-any-return]
+        return super().__call__(task, **options)

@@ -51,7 +51,7 @@ class CNP(Model):
         points = [task.x_context, task.y_context]
         # With one channel a point is observed or absent; with several, say which are observed.
         points += [task.context_mask] if self.dim_y > 1 else []
-        return self.encoder(torch.cat([p.to(dtype) for p in points], -1))  # type: ignore[no-any-return]
+        return self.encoder(torch.cat([p.to(dtype) for p in points], -1))
 
     def encode(
         self, task: Task, points: Float[Tensor, "B N C"], dtype: torch.dtype

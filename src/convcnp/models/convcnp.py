@@ -55,7 +55,9 @@ class ConvCNP(Model):
             "sigma_floor": sigma_floor,
         }.items():
             if not 0 <= value < float("inf"):
-                raise SettingError(f"{name} must be zero or positive, got {value}; leave it out if unsure.")
+                raise SettingError(
+                    f"{name} must be zero or positive, got {value}; leave it out if unsure."
+                )
         self.spacing = 1 / points_per_unit
         self.margin, self.training_margin = margin, training_margin
         self.sigma_floor, self.max_cells = sigma_floor, max_cells
@@ -65,12 +67,14 @@ class ConvCNP(Model):
         self.head = nn.Linear(cnn.channels_out, 2 * dim_y)
         self.decoder = SetConvDecoder(2 * self.spacing)
 
-    def forward(self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None) -> GaussianPredictive:
+    def forward(
+        self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None
+    ) -> GaussianPredictive:
         """Return the predictive distribution at the targets.
 
         Args:
-            anchor: A point of the grid, in place of the smallest context input. A part of a task keeps
-                the whole task's grid by it.
+            anchor: A point of the grid, in place of the smallest context input. A part of a task
+                keeps the whole task's grid by it.
         """
         self.check(task)
         return self.on_grid(task, self.covering_grid(task, anchor))
@@ -84,8 +88,9 @@ class ConvCNP(Model):
         # 2 Dy channels instead of all that the network has.
         field = self.cnn(field).map(self.head)
         mean, scale = self.decoder(field, task.x_target, grid).chunk(2, -1)  # (B, M, Dy) each
-        # Paper: Algorithm 1 makes the scale positive on the grid, and then smooths it. Smoothing first
-        # interpolates on a logarithmic scale, so that sigma can fall steeply towards an observation.
+        # Paper: Algorithm 1 makes the scale positive on the grid, and then smooths it. Smoothing
+        # first interpolates on a logarithmic scale, so that sigma can fall steeply towards an
+        # observation.
         return GaussianPredictive(mean, softplus(scale) + self.sigma_floor, task.target_mask)
 
     def covering_grid(self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None) -> Grid:

@@ -25,9 +25,9 @@ def predict_in_tiles(
 ) -> GaussianPredictive:
     """Predict targets tile by tile, each from the observations that can matter to it.
 
-    A prediction depends on what lies within the model's receptive radius and on the phase of the grid,
-    and on nothing else. So a tile is the model's ordinary prediction for a part of the targets, on a
-    grid anchored where the whole task's grid would be.
+    A prediction depends on what lies within the model's receptive radius and on the phase of the
+    grid, and on nothing else. So a tile is the model's ordinary prediction for a part of the
+    targets, on a grid anchored where the whole task's grid would be.
 
     Args:
         cells_per_tile: Size of the grid that one tile may have, the overlap included.
@@ -37,8 +37,8 @@ def predict_in_tiles(
     check_positive("cells_per_tile", cells_per_tile)
     if model.margin is not None:
         raise SettingError(
-            f"Tiles give the numbers of one piece only with the exact margin, got margin = {model.margin}; "
-            "set margin to None."
+            "Tiles give the numbers of one piece only with the exact margin, got margin = "
+            f"{model.margin}; set margin to None."
         )
     was_training = model.training
     model.eval()
@@ -46,7 +46,9 @@ def predict_in_tiles(
         mean, stddev = (torch.zeros_like(task.target_mask, dtype=torch.float64) for _ in range(2))
         anchors, done = ranges(task)[0][0], 0
         for i in range(task.batch_size):
-            for targets, part in _tiles(task[i : i + 1], anchors[i], *_sizes(model, cells_per_tile)):
+            for targets, part in _tiles(
+                task[i : i + 1], anchors[i], *_sizes(model, cells_per_tile)
+            ):
                 predictive = model(part, anchor=anchors[i : i + 1])
                 mean[i, targets] = predictive.mean[0].to(mean)
                 stddev[i, targets] = predictive.stddev[0].to(mean)
