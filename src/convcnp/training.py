@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -105,21 +106,19 @@ def train(
     if resume and (directory / CHECKPOINT).exists():
         run.restore()
     run.start_metrics()
-    tasks = _prefetched(source, settings, run.progress.step, run.fabric.global_rank)
-    for task in tasks:
-        started = time.perf_counter()
-        run.step(task)
-        metrics = {}
-        if run.progress.step % settings.validate_every == 0 or run.progress.step == settings.steps:
-            metrics = run.validate(validation or source)
-        run.progress.seconds += time.perf_counter() - started
-        stopping = settings.patience is not None and run.progress.stale >= settings.patience
-        if run.progress.step % settings.checkpoint_every == 0 or stopping or metrics:
-            run.write_checkpoint()
-        report(run.progress, metrics)
-        if stopping:
-            break
+    with _flushing_denormals():
+        run.loop(source, validation or source, report)
     return run.finish()
+
+
+@contextmanager
+def _flushing_denormals() -> Iterator[None]:
+    """Round numbers below 1e-38 to zero: weight decay makes many, and each costs a step dearly."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 
 def _prefetched(
@@ -182,6 +181,22 @@ class _Run:
     def judged(self) -> Model:
         """The weights that are validated and kept: the average, if there is one."""
         return self.average or self.model
+
+    def loop(self, source: Source, validation: Source, report: Reporter) -> None:
+        """Train from the present step to the last, or until patience runs out."""
+        settings, progress = self.settings, self.progress
+        for task in _prefetched(source, settings, progress.step, self.fabric.global_rank):
+            started = time.perf_counter()
+            self.step(task)
+            due = progress.step % settings.validate_every == 0 or progress.step == settings.steps
+            metrics = self.validate(validation) if due else {}
+            progress.seconds += time.perf_counter() - started
+            stopping = settings.patience is not None and progress.stale >= settings.patience
+            if progress.step % settings.checkpoint_every == 0 or metrics:
+                self.write_checkpoint()
+            report(progress, metrics)
+            if stopping:
+                break
 
     def step(self, task: Task) -> None:
         for group in self.optimizer.param_groups:
