@@ -10,6 +10,8 @@ from convcnp.models.tiling import predict_in_tiles
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
+__version__ = "0.1.0"
+
 __all__ = [
     "CNP",
     "EQ",

@@ -37,3 +37,11 @@ class DivergedError(ConvCNPError, ArithmeticError):
 
 class ExperimentError(ConvCNPError, ValueError):
     """Raise when an experiment file has a wrong key, type or value."""
+
+
+class ModelNotFoundError(ConvCNPError, LookupError):
+    """Raise when there is no trained model of that name."""
+
+
+class ResultError(ConvCNPError, ValueError):
+    """Raise when result files are missing or cannot be read."""

@@ -83,11 +83,8 @@ class Experiment(BaseModel):
             ) from error
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
-        for override in overrides:
+        for override in [*(_SMOKE if smoke else ()), *overrides]:
             _apply(content, override)
-        if smoke:
-            for override in _SMOKE:
-                _apply(content, override)
         return cls.parse(content)
 
     @classmethod
@@ -130,7 +127,7 @@ _SMOKE = (
 def _data_settings(name: str) -> type[BaseModel]:
     source = SOURCES[_known("data", name, SOURCES)]
     hints = typing.get_type_hints(type(source))
-    simple = {"low", "high", "max_points", "sizes"}
+    simple = ("low", "high", "max_points", "sizes")
     return _settings({f: (hints[f], getattr(source, f)) for f in simple})
 
 
@@ -162,7 +159,7 @@ def _resolve(
     given = {key: item for key, item in table.items() if key != "name"}
     return {"name": table["name"]} | _validated(
         settings(table["name"]), given, f"{kind}."
-    ).model_dump()
+    ).model_dump(exclude_none=True)
 
 
 def _known(kind: str, name: str, known: typing.Iterable[str]) -> str:

@@ -1,7 +1,8 @@
-"""Pictures of predictions."""
+"""Pictures of predictions, and the paper's figures of synthetic tasks."""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.data.gp import GPSource
+from convcnp.data.source import FunctionSource, seeded
+from convcnp.errors import ResultError
+from convcnp.experiment import SOURCES
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
+from convcnp.zoo import load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,3 +82,67 @@ def save_figure(figure: Figure, path: Path) -> None:
 def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:
     """Return evenly spaced inputs to draw a curve at."""
     return torch.linspace(low, high, points, dtype=torch.float64)[None, :, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """Where a function is observed and where it is predicted; training saw [-2, 2] only."""
+
+    title: str
+    observed: float  # context lies in [-observed, observed]
+    shown: float  # predictions are drawn in [-shown, shown]
+
+
+WITHIN = Scene("within the training range", 2.0, 2.0)
+WITHOUT_DATA = Scene("beyond it, without data", 2.0, 4.0)
+WITH_DATA = Scene("beyond it, with data", 4.0, 4.0)
+
+
+def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
+    """Draw Figure 2 (`figure2`) or a figure of Appendix C.2 (`appendix-eq`) with shipped models."""
+    processes = {f"appendix-{process}": process for process in SOURCES}
+    if name == "figure2":
+        rows = ["attncnp", "convcnpxl"]
+        columns = [(p, s) for p in ("matern", "sawtooth") for s in (WITHOUT_DATA, WITH_DATA)]
+    elif name in processes:
+        rows = ["convcnp", "convcnpxl", "attncnp", "cnp"]
+        columns = [(processes[name], scene) for scene in (WITHIN, WITHOUT_DATA, WITH_DATA)]
+    else:
+        known = ", ".join(["figure2", *processes])
+        raise ResultError(
+            f"Expected the name of a figure, one of {known}, got {name!r}; choose one."
+        )
+    figure = new_figure(len(rows), len(columns))
+    panels = iter(figure.axes)
+    for row in rows:
+        for process, scene in columns:
+            axes = next(panels)
+            _draw_panel(axes, f"{process}-{row}", SOURCES[process], scene, seed)
+            axes.set_title(f"{process}, {row}: {scene.title}", fontsize="small")
+    figure.axes[0].legend(loc="lower left", fontsize="x-small", frameon=False)
+    save_figure(figure, out / f"{name}.png")
+    return out / f"{name}.png"
+
+
+def _draw_panel(axes: Axes, model: str, source: FunctionSource, scene: Scene, seed: int) -> None:
+    if isinstance(source, GPSource):
+        source = dataclasses.replace(source, jitter=1e-7)  # many points close together
+    generator = seeded(seed)
+    count = int(8 * scene.observed) * (2 if source.max_points > 50 else 1)
+    unit = torch.rand(1, count, 1, dtype=torch.float64, generator=generator)
+    x_context = scene.observed * (2 * unit - 1)
+    x = dense_targets(-scene.shown, scene.shown, points=401)
+    y = source.values(torch.cat([x_context, x], 1), generator).float()
+    task = Task(x_context, y[:, :count], x, y[:, count:])
+    with torch.no_grad():
+        draw_band(axes, x[0, :, 0], load(model).model(task), label="mean, 2 sd")
+    exact = source.ceiling(task)
+    if exact is not None:
+        draw_reference(axes, x[0, :, 0], exact)
+    axes.plot(x[0, :, 0], y[0, count:, 0], color=BLACK, linewidth=0.6, label="true function")
+    draw_context(axes, task)
+    for edge in (-2.0, 2.0):
+        if scene.shown > edge > -scene.shown:
+            axes.axvline(edge, color="#999999", linewidth=0.8, linestyle="--")
+    low, high = y.min().item(), y.max().item()
+    axes.set_ylim(low - 0.6 * (high - low), high + 0.6 * (high - low))

@@ -186,17 +186,16 @@ class _Run:
         """Train from the present step to the last, or until patience runs out."""
         settings, progress = self.settings, self.progress
         for task in _prefetched(source, settings, progress.step, self.fabric.global_rank):
+            if settings.patience is not None and progress.stale >= settings.patience:
+                break
             started = time.perf_counter()
             self.step(task)
             due = progress.step % settings.validate_every == 0 or progress.step == settings.steps
             metrics = self.validate(validation) if due else {}
             progress.seconds += time.perf_counter() - started
-            stopping = settings.patience is not None and progress.stale >= settings.patience
             if progress.step % settings.checkpoint_every == 0 or metrics:
                 self.write_checkpoint()
             report(progress, metrics)
-            if stopping:
-                break
 
     def step(self, task: Task) -> None:
         for group in self.optimizer.param_groups:

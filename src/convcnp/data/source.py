@@ -18,8 +18,13 @@ from convcnp.task import Task
 class Source(Protocol):
     """Anything that draws batches of tasks: all that training and evaluation ask for."""
 
-    dim_x: int
-    dim_y: int
+    @property
+    def dim_x(self) -> int:
+        """Input dimensions of the tasks."""
+
+    @property
+    def dim_y(self) -> int:
+        """Output channels of the tasks."""
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""

@@ -1,0 +1,199 @@
+"""The command line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from convcnp.errors import ConvCNPError
+
+app = typer.Typer(
+    help="Predictions with honest uncertainty from irregular series, scattered points and images.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Results = Annotated[Path, typer.Option(help="Folder of the result files.")]
+Experiments = Annotated[Path, typer.Option(help="Folder of the experiment files.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+@app.command()
+def run(
+    file: Annotated[
+        Path, typer.Argument(help="Experiment file, such as experiments/table1/eq-convcnp.toml.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Directory of the run; runs/TABLE/CELL if left out.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue a run that was stopped: same result.")
+    ] = False,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="A few steps only, to see that it works.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Override a setting, such as training.seed=1. Repeatable."),
+    ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write metrics for TensorBoard.")
+    ] = False,
+    accelerator: Annotated[str, typer.Option(help="Where to train: cpu, gpu or mps.")] = "cpu",
+    devices: Annotated[int, typer.Option(min=1, help="Devices, one process each.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
+    ] = 1,
+) -> None:
+    """Train and evaluate one experiment, and write its result."""
+    import torch
+    from lightning_fabric import Fabric
+
+    from convcnp.experiment import Experiment
+    from convcnp.reporting import ProgressReporter
+    from convcnp.runner import run as run_experiment
+
+    torch.set_num_threads(threads)
+    experiment = Experiment.load(file, settings or [], smoke=smoke)
+    name = f"{file.resolve().parent.name}/{file.stem}"
+    directory = out or Path("runs", *(["smoke"] if smoke else []), name)
+    fabric = Fabric(accelerator=accelerator, devices=devices)
+    fabric.launch()
+    with ProgressReporter(file.stem, experiment.training.steps) as report:
+        result = run_experiment(
+            experiment,
+            name,
+            directory,
+            resume=resume,
+            fabric=fabric,
+            tensorboard=tensorboard,
+            report=report,
+        )
+    print(f"{file.stem}: {_sentence(result)} Wrote {directory}.")
+
+
+@app.command()
+def evaluate(
+    name: Annotated[
+        str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
+    ],
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the tasks.")] = 2026,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
+    from convcnp.experiment import EvaluationSettings
+    from convcnp.runner import evaluate as score
+    from convcnp.zoo import load
+
+    predictor = load(name)
+    source = predictor.experiment.evaluation_source()
+    result = score(predictor.model, source, EvaluationSettings(num_tasks=tasks, seed=seed))
+    if as_json:
+        print(json.dumps({"name": predictor.name, "seed": seed, **result}))
+    else:
+        print(f"{predictor.name}: {_sentence(result)}")
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """List the trained models that ship with the package."""
+    from convcnp.zoo import available
+
+    shipped = list(available())
+    if as_json:
+        print(json.dumps(shipped))
+        return
+    table = RichTable("Name", "Data", "Log-likelihood", "Parameters", "Size")
+    for result in shipped:
+        table.add_row(
+            Path(result["name"]).name,
+            result["experiment"]["data"]["name"],
+            f"{result['log_likelihood']:.2f} ± {result['standard_error']:.2f}",
+            f"{result['parameters']:,}",
+            f"{result['bytes'] / 1000:.0f} kB",
+        )
+    Console().print(table)
+
+
+@app.command()
+def table(
+    name: Annotated[str, typer.Argument(help="Name of the table, such as table1.")],
+    form: Annotated[str, typer.Option("--format", help="terminal, markdown or csv.")] = "terminal",
+    experiments: Experiments = Path("experiments"),
+    results: Results = Path("results"),
+) -> None:
+    """Print a table of the paper, its numbers beside ours."""
+    from convcnp.errors import ResultError
+    from convcnp.tables import build_table
+
+    if form not in ("terminal", "markdown", "csv"):
+        raise ResultError(f"--format must be terminal, markdown or csv, got {form!r}; choose one.")
+    built = build_table(name, experiments, results)
+    if form != "terminal":
+        print(built.markdown() if form == "markdown" else built.csv(), end="")
+        return
+    rich_table = RichTable(*built.header, title=built.title)
+    for row in built.rows:
+        rich_table.add_row(*row)
+    Console().print(rich_table)
+
+
+@app.command()
+def figure(
+    name: Annotated[
+        str, typer.Argument(help="figure2, or appendix-eq, appendix-matern and so on.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the functions drawn.")] = 1,
+) -> None:
+    """Draw a figure of the paper with the shipped models."""
+    from convcnp.figures import draw_paper_figure
+
+    print(f"Wrote {draw_paper_figure(name, out, seed)}.")
+
+
+@app.command(hidden=True)
+def publish(
+    directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")],
+    results: Results = Path("results"),
+) -> None:
+    """Copy a run's weights into the package, and its result into the results folder."""
+    from convcnp.zoo import publish as copy_run
+
+    for path in copy_run(directory, results):
+        print(f"Wrote {path}.")
+
+
+def _sentence(result: dict[str, Any]) -> str:
+    text = (
+        f"log-likelihood per target point {result['log_likelihood']:.3f} ± "
+        f"{result['standard_error']:.3f} over {result['num_tasks']} tasks"
+    )
+    exact = result.get("exact_gp")
+    return f"{text} (exact GP: {exact['log_likelihood']:.3f})." if exact else f"{text}."
+
+
+def main() -> None:
+    """Run the command line; an error of ours is a sentence and exit code 2."""
+    try:
+        app()
+    except ConvCNPError as error:
+        Console(stderr=True).print(f"[bold red]Error:[/] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("Stopped. The same command with --resume goes on with a run.")
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Trained models that ship with the package."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from convcnp.errors import ModelNotFoundError
+from convcnp.experiment import Experiment
+from convcnp.models.base import Model
+from convcnp.runner import RESULT
+from convcnp.training import BEST, read_tensors, write_atomically
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A trained model, with the experiment it comes from and the score it reached."""
+
+    name: str
+    model: Model
+    experiment: Experiment
+    result: dict[str, Any]
+
+
+def load(name: str | Path) -> Predictor:
+    """Load a model that ships with the package by its name, or one's own from a run's directory.
+
+    Example:
+        >>> predictor = load("eq-convcnpxl")
+        >>> predictor.model.num_parameters
+        50580
+    """
+    directory = Path(name)
+    if (directory / BEST).exists():
+        weights, description = directory / BEST, directory / RESULT
+    else:
+        weights, description = WEIGHTS / f"{name}.safetensors", WEIGHTS / f"{name}.json"
+    if not weights.exists() or not description.exists():
+        _refuse(str(name))
+    result = json.loads(description.read_text())
+    experiment = Experiment.parse(result["experiment"])
+    model = experiment.build_model()
+    model.load_state_dict(read_tensors(weights)[0])
+    return Predictor(Path(name).name, model.eval(), experiment, result)
+
+
+def available() -> Iterator[dict[str, Any]]:
+    """Yield the results of all shipped models, with the size of their weights in bytes."""
+    for path in sorted(WEIGHTS.glob("*.json")):
+        result = json.loads(path.read_text())
+        yield result | {"bytes": path.with_suffix(".safetensors").stat().st_size}
+
+
+def publish(directory: Path, results: Path) -> list[Path]:
+    """Copy a finished run's weights into the package and its result into the table's folder."""
+    if not (directory / RESULT).exists() or not (directory / BEST).exists():
+        raise ModelNotFoundError(
+            f"Expected a finished run in {directory}, but {RESULT} or {BEST} is missing; let "
+            "`convcnp run` finish first."
+        )
+    name = json.loads((directory / RESULT).read_text())["name"]
+    cell = Path(name).name
+    copies = {
+        WEIGHTS / f"{cell}.safetensors": directory / BEST,
+        WEIGHTS / f"{cell}.json": directory / RESULT,
+        results / f"{name}.json": directory / RESULT,
+    }
+    for target, origin in copies.items():
+        write_atomically(target, origin.read_bytes())
+    return list(copies)
+
+
+def _refuse(name: str) -> None:
+    names = [path.stem for path in WEIGHTS.glob("*.json")]
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ModelNotFoundError(
+        f"Expected the name of a shipped model or the directory of a finished run, got {name!r}; "
+        f"{hint}`convcnp models` lists them."
+    )
