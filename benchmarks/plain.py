@@ -1,15 +1,16 @@
 """The opponent: Algorithm 1 and its training written the straightforward way.
 
-It has the package's architecture, grid and padding, and equal predictions when its length scales are
-equal (`copy_weights`). It differs in how the work is done: every channel has a length scale of its own,
-so that kernel weights are (B, N, G, C) tensors; mean and sigma have a head each, which decodes all
-channels and then maps them to the outputs; convolutions are `nn.Conv1d`; Adam is torch's default.
+It has the package's architecture, grid and padding, and equal predictions when its length scales
+are equal (`copy_weights`). It differs in how the work is done: every channel has a length scale of
+its own, so that kernel weights are (B, N, G, C) tensors; mean and sigma have a head each, which
+decodes all channels and then maps them to the outputs; convolutions are `nn.Conv1d`; Adam is
+torch's default.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -56,8 +57,8 @@ class PlainHead(PlainSetConv):
     def forward(self, h: Tensor, beyond: Tensor, x: Tensor, grid: Tensor) -> Tensor:
         """Map channels (B, G, C) and their constant beyond the grid to outputs (B, M, Dy)."""
         near = (self.kernel(x, grid) * (h - beyond)[:, None]).sum(2)  # (B, M, C)
-        # Over an infinite grid the kernel sums to sqrt(2 pi) length scales in cells; the sum ripples
-        # by less than 1e-33 at two cells per length scale. Summing would only cost the opponent time.
+        # Over an infinite grid the kernel sums to sqrt(2 pi) length scales in cells, with a ripple
+        # of 1e-34 at two cells per length scale. Summing would only cost the opponent time.
         total = math.sqrt(2 * math.pi) * self.log_length_scale.exp() / self.spacing
         return self.linear(near + total * beyond)
 
@@ -167,8 +168,8 @@ def copy_weights(model: ConvCNP) -> PlainConvCNP:
     plain = PlainConvCNP(cnn, model.dim_y, model.spacing, model.sigma_floor).to(dtype)
     plain.fixed_margin = model.training_margin if model.training else model.margin
     heads = [plain.mean_head, plain.sigma_head]
-    # The package maps to the outputs on the grid and then decodes, so that its bias is summed over the
-    # cells like everything else. The plain head adds its bias once: it needs that sum in advance.
+    # The package maps to the outputs on the grid and then decodes, so that its bias is summed over
+    # the cells like all else. The plain head adds its bias once: it gets that sum in advance.
     total = math.sqrt(2 * math.pi) * model.decoder.length_scale / model.spacing
     with torch.no_grad():
         plain.encoder.log_length_scale.fill_(model.encoder.log_length_scale)
@@ -189,17 +190,17 @@ def _convolutions(cnn: nn.Module) -> list[nn.Module]:
     return [module for module in cnn.modules() if isinstance(module, nn.Conv1d | nn.Conv2d)]
 
 
-def draw_task_by_task(batch_size: int, rng: np.random.Generator) -> Task:
+def draw_task_by_task(
+    batch_size: int, num_context: int, num_target: int, rng: np.random.Generator
+) -> Task:
     """Draw EQ tasks of the paper's setting one after the other, with a Cholesky factor each."""
-    num_context, num_target = rng.integers(3, 51, size=2)
     xs, ys = [], []
     for _ in range(batch_size):
         x = rng.uniform(-2, 2, size=num_context + num_target)
-        covariance = np.exp(-0.5 * ((x[:, None] - x) / 0.25) ** 2) + 1e-10 * np.eye(len(x))
+        covariance = np.exp(-0.5 * ((x[:, None] - x) / 0.5) ** 2) + 1e-10 * np.eye(len(x))
         xs.append(x)
         ys.append(np.linalg.cholesky(covariance) @ rng.standard_normal(len(x)))
-    x = torch.from_numpy(np.stack(xs))[..., None]
-    y = torch.from_numpy(np.stack(ys))[..., None].float()
+    x, y = (torch.from_numpy(np.stack(values))[..., None].float() for values in (xs, ys))
     return Task(x[:, :num_context], y[:, :num_context], x[:, num_context:], y[:, num_context:])
 
 
@@ -211,10 +212,10 @@ def train_step(model: PlainConvCNP, optimizer: torch.optim.Optimizer, task: Task
     optimizer.step()
 
 
-def train(model: PlainConvCNP, steps: int, seed: int = 0) -> Iterator[int]:
-    """Draw tasks and take steps, with default Adam at the paper's settings."""
-    rng = np.random.default_rng(seed)
+def train_plainly(
+    model: PlainConvCNP, sizes: Sequence[tuple[int, int]], rng: np.random.Generator
+) -> None:
+    """Draw 16 tasks of each pair of sizes and take a step on them."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-4, weight_decay=1e-5)
-    for step in range(steps):
-        train_step(model, optimizer, draw_task_by_task(16, rng))
-        yield step
+    for num_context, num_target in sizes:
+        train_step(model, optimizer, draw_task_by_task(16, num_context, num_target, rng))

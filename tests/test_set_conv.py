@@ -78,9 +78,9 @@ def test_the_encoder_is_the_double_loop(monkeypatch, dim, dense_weights, powers)
     monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
     x, y, mask, grid = example(dim)
     encoder = SetConvEncoder(0.15, powers).double()
-    expected = slowly_encoded(x, y, mask, grid, 0.15, powers)
+    expected = slowly_encoded(x, y, mask, grid, encoder.length_scale, powers)
     assert expected.std() > 0.1
-    assert_equal(encoder(x, y, mask, grid), expected, 1e-7)
+    assert_equal(encoder(x, y, mask, grid), expected, 1e-9)
 
 
 @every_dim
@@ -89,14 +89,14 @@ def test_the_decoder_is_the_double_loop(monkeypatch, dim, dense_weights):
     monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
     x, _, _, grid = example(dim)
     values = drawn(2, *grid.shape, 3, seed=3)
+    decoder = SetConvDecoder(0.15).double()
     expected = torch.zeros(2, 7, 3, dtype=torch.float64)
     for task, point in itertools.product(range(2), range(7)):
         for index, position in cells_of(grid, task).items():
-            weight = psi(position, x[task, point].tolist(), 0.15)
+            weight = psi(position, x[task, point].tolist(), decoder.length_scale)
             expected[task, point] += weight * values[(task, *index)]
-    decoder = SetConvDecoder(0.15).double()
     nothing_beyond = Field(values, torch.zeros(3, dtype=torch.float64))
-    assert_equal(decoder(nothing_beyond, x, grid), expected, 1e-7)
+    assert_equal(decoder(nothing_beyond, x, grid), expected, 1e-9)
 
 
 @every_dim
@@ -115,7 +115,7 @@ def test_the_decoder_continues_the_field_with_its_constant(monkeypatch, dim, den
     assert_equal(
         decoder(Field(values, beyond), x, grid),
         decoder(Field(larger_values, torch.zeros_like(beyond)), x, larger),
-        1e-7,
+        1e-9,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -34,7 +33,7 @@ class ProgressReporter:
             disable=not self.console.is_terminal,
         )
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> ProgressReporter:
         self._bar.start()
         self._row = self._bar.add_task(
             self.name, total=self.steps, loss=float("nan"), score=self._score

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Self
 
 import numpy as np
 import torch
@@ -59,7 +58,7 @@ class Task:
         y_context: ArrayLike,
         x_target: ArrayLike,
         y_target: ArrayLike | None = None,
-    ) -> Self:
+    ) -> Task:
         """Build one task from arrays or lists of shape (points,) or (points, dimensions).
 
         NaN in an output means that this channel was not observed there.
@@ -75,7 +74,7 @@ class Task:
         return cls(x_context, y_context, x_target, y_target, ~y_context.isnan(), target_mask)
 
     @classmethod
-    def stack(cls, tasks: Sequence[Self]) -> Self:
+    def stack(cls, tasks: Sequence[Task]) -> Task:
         """Put tasks of different sizes into one batch; the padding is masked.
 
         Example:
@@ -102,19 +101,19 @@ class Task:
 
         return cls(*map(padded, _FIELDS))  # type: ignore[arg-type]
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: torch.device | str) -> Task:
         """Move every tensor to a device; precisions stay as they are."""
         return self._unchecked(lambda tensor: tensor.to(device))
 
-    def pin_memory(self) -> Self:
+    def pin_memory(self) -> Task:
         """Pin every tensor, so that copies to a GPU overlap with its work."""
         return self._unchecked(lambda tensor: tensor.pin_memory())
 
-    def __getitem__(self, index: slice) -> Self:
+    def __getitem__(self, index: slice) -> Task:
         """Take a slice of the batch."""
         return self._unchecked(lambda tensor: tensor[index])
 
-    def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Self:
+    def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Task:
         new = object.__new__(type(self))
         for name in _FIELDS:
             tensor = getattr(self, name)

@@ -173,7 +173,7 @@ class _Run:
             fused=True,
         )
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
-        self.average = copy.deepcopy(self.model) if settings.average else None
+        self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
         self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
         self.tensorboard = _tensorboard(directory) if tensorboard else None
 

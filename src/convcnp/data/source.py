@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 
+@runtime_checkable
 class Source(Protocol):
     """Anything that draws batches of tasks: all that training and evaluation ask for."""
 

@@ -1,0 +1,104 @@
+"""`python -m benchmarks`: measure, print a table, and write what was found as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.memory import memory
+from benchmarks.prediction import prediction
+from benchmarks.steps import drawing, steps
+from benchmarks.timing import Finding
+from benchmarks.training import overhead, throughput
+
+BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
+    "steps": steps,
+    "drawing": drawing,
+    "prediction": prediction,
+    "memory": memory,
+    "throughput": throughput,
+    "overhead": overhead,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmarks that were asked for, all by default."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if unknown := set(options.names) - set(BENCHMARKS):
+        parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(BENCHMARKS)}.")
+    benchmarks = BENCHMARKS | {"steps": partial(steps, compiled=options.compile)}
+    console, findings = Console(), []
+    for name in options.names or BENCHMARKS:
+        with console.status(f"{name} ..."):
+            findings += benchmarks[name](options.quick)
+    console.print(_table(findings))
+    options.out.write_text(json.dumps(_report(findings, options.quick), indent=2) + "\n")
+    console.print(f"Wrote {options.out}.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    known = ", ".join(BENCHMARKS)
+    parser.add_argument("names", nargs="*", metavar="name", help=f"{known}; all, if left out")
+    parser.add_argument("--quick", action="store_true", help="a few repetitions only")
+    parser.add_argument(
+        "--compile", action="store_true", help="also time torch.compile, which takes minutes"
+    )
+    parser.add_argument("--out", type=Path, default=Path("bench.json"), help="where to write JSON")
+    return parser
+
+
+def _table(findings: Sequence[Finding]) -> Table:
+    table = Table("benchmark", "measured", "target", "met", "from")
+    for finding in findings:
+        table.add_row(
+            finding.name,
+            f"{finding.value:.3g} {finding.unit}",
+            finding.target,
+            {True: "yes", False: "no", None: ""}[finding.is_met],
+            "\n".join(f"{name}: {value}" for name, value in finding.parts.items()),
+            end_section=True,
+        )
+    return table
+
+
+def _report(findings: Sequence[Finding], quick: bool) -> dict[str, object]:
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "quick": quick,
+        "machine": {
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "system": platform.platform(),
+            "load": os.getloadavg(),
+        },
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "threads": torch.get_num_threads(),
+        "findings": [
+            vars(finding) | {"target": finding.target, "is_met": finding.is_met}
+            for finding in findings
+        ],
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.processor()
+
+
+if __name__ == "__main__":
+    main()

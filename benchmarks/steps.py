@@ -1,0 +1,134 @@
+"""A training step against the plain version's, and the drawing of its tasks against a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch.nn.functional import pad
+
+from benchmarks.plain import copy_weights, train_step
+from benchmarks.timing import Contestant, Finding, flushing_denormals, interleaved, speed_up
+from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
+from convcnp.data.gp import GPSource
+from convcnp.data.source import seeded
+
+LEAST = {"convcnp": 5.0, "convcnpxl": 8.0}  # the speed-up asked of each preset
+MAX_POINTS = GPSource().max_points
+
+
+def build(preset: str) -> ConvCNP:
+    """Build a preset with the settings of experiments/table1."""
+    torch.manual_seed(0)
+    if preset == "convcnpxl":
+        return convcnpxl(sigma_floor=1e-3, training_margin=0.1)
+    return convcnp(sigma_floor=1e-3)
+
+
+def draw(step: int) -> Task:
+    """Draw 16 tasks of the paper's EQ setting."""
+    return GPSource().draw(16, seeded(0, step))
+
+
+def every(share: int, tasks: list[Task]) -> list[Task]:
+    """Return one of every so many tasks, such that the few cost on average what all do."""
+    # Plainly done: two kernel weights per context point and cell, eight per head for a target.
+    tasks = sorted(
+        tasks, key=lambda task: 2 * task.x_context.shape[1] + 16 * task.x_target.shape[1]
+    )
+    few = tasks[share // 2 :: share]
+    return [few[i] for i in torch.randperm(len(few), generator=seeded(0))]
+
+
+def package_step(
+    model: ConvCNP, predict: Callable[[Task], GaussianPredictive] | None = None
+) -> Callable[[Task], None]:
+    """Return a function that takes one step: forward, backward, fused Adam."""
+    predict = predict or model
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-4, weight_decay=1e-5, fused=True)
+
+    def step(task: Task) -> None:
+        optimizer.zero_grad()
+        assert task.y_target is not None
+        loss = -predict(task).log_likelihood(task.y_target).mean()
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def plain_step(model: ConvCNP) -> Callable[[Task], None]:
+    """Return a function that takes one step of the plain version, with default Adam."""
+    plain = copy_weights(model)
+    optimizer = torch.optim.Adam(plain.parameters(), lr=3e-4, weight_decay=1e-5)
+    return lambda task: train_step(plain, optimizer, task)
+
+
+def steps(quick: bool, *, compiled: bool = False) -> list[Finding]:
+    """Compare training steps of both presets on the same tasks.
+
+    Denormals are flushed for both: they slow the plain version by another tenth.
+    """
+    tasks = every(5, [draw(i) for i in range(100 if quick else 500)])
+    findings = []
+    for preset, least in LEAST.items():
+        model = build(preset)
+        ours, plain = package_step(model), plain_step(build(preset))
+        contestants: dict[str, Contestant] = {
+            "package": lambda i, ours=ours: ours(tasks[i]),
+            "plain": lambda i, plain=plain: plain(tasks[i]),
+        }
+        if compiled:
+            name, contestant = _compiled(build(preset), tasks)
+            if contestant is None:
+                findings.append(Finding(f"step, {preset}, compiled", float("nan"), name))
+            else:
+                contestants["compiled"] = contestant
+        with flushing_denormals():
+            times = interleaved(contestants, len(tasks))
+        findings.append(speed_up(f"step, {preset}", times["package"], times["plain"], least))
+        if "compiled" in times:
+            name = f"step, {preset}, compiled"
+            findings.append(speed_up(name, times["compiled"], times["plain"], None))
+    return findings
+
+
+def _compiled(model: ConvCNP, tasks: list[Task]) -> tuple[str, Contestant | None]:
+    """Return a compiled step on tasks and grids of one size, or why there is none."""
+    padded = [_padded(task) for task in tasks]
+    shape = max(model.covering_grid(task).shape for task in tasks)
+    on_grid = torch.compile(model.on_grid, dynamic=False)
+
+    def predict(task: Task) -> GaussianPredictive:
+        # A longer grid changes no prediction, and every step has the same sizes.
+        return on_grid(task, replace(model.covering_grid(task), shape=shape))
+
+    step = package_step(model, predict)
+    try:
+        step(padded[0])
+    except Exception as error:  # whatever a missing compiler or an unknown platform raises
+        return f"not available: {str(error).splitlines()[0]}", None
+    return "", lambda i: step(padded[i])
+
+
+def _padded(task: Task) -> Task:
+    """Bring a task to the largest sizes; the padding is masked."""
+    return Task(
+        **{
+            name: pad(tensor, (0, 0, 0, MAX_POINTS - tensor.shape[1]))
+            for name, tensor in vars(task).items()
+        }
+    )
+
+
+def drawing(quick: bool) -> list[Finding]:
+    """Compare drawing 16 tasks with a training step of `convcnp` on them."""
+    repetitions = 20 if quick else 100
+    tasks = [draw(i) for i in range(repetitions)]
+    step = package_step(build("convcnp"))
+    with flushing_denormals():
+        times = interleaved({"draw": draw, "step": lambda i: step(tasks[i])}, repetitions)
+    drawn, taken = times["draw"].milliseconds, times["step"].milliseconds
+    parts = {"ms": round(drawn, 2), "step ms": round(taken, 2)}
+    return [Finding("drawing 16 tasks", 100 * drawn / taken, "% of a step", most=15.0, parts=parts)]

@@ -1,0 +1,43 @@
+"""A training process for the tests of resuming; arguments: directory, and when to pause."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import torch
+
+from convcnp import training
+from convcnp.experiment import Experiment
+
+directory, pause = Path(sys.argv[1]), sys.argv[2]
+torch.set_num_threads(1)
+experiment = Experiment.parse(
+    {
+        "data": "eq",
+        "model": "convcnp",
+        "training": {
+            "steps": 24,
+            "batch_size": 2,
+            "schedule": "cosine",
+            "average": 0.9,
+            "validate_every": 8,
+            "validation_tasks": 4,
+            "checkpoint_every": 1,
+        },
+    }
+)
+if pause == "in-write":
+    # Stop for a moment in the middle of every checkpoint write, so that a kill can hit it.
+    real_fsync = os.fsync
+
+    def slow_fsync(descriptor: int) -> None:
+        (directory / "writing").touch()
+        time.sleep(0.05)
+        (directory / "writing").unlink(missing_ok=True)
+        real_fsync(descriptor)
+
+    training.os.fsync = slow_fsync
+training.train(
+    experiment.build_model(), experiment.source(), experiment.training, directory, resume=True
+)

@@ -1,0 +1,105 @@
+"""The plain version predicts what the package does, and the benchmarks run."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from convcnp import ConvCNP, convcnp, convcnpxl
+from helpers import assert_equal, lively, moments, random_task
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.__main__ import main
+from benchmarks.memory import peak_gigabytes
+from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
+from benchmarks.steps import every
+from benchmarks.timing import Finding, interleaved
+
+PRESETS = [
+    lambda dim_y: convcnp(dim_y=dim_y, sigma_floor=1e-3),
+    lambda dim_y: convcnpxl(dim_y=dim_y),
+    lambda dim_y: convcnpxl(dim_y=dim_y, training_margin=0.1),
+]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("dim_y", [1, 2])
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-9), (torch.float32, 1e-5)])
+def test_plain_predictions_are_the_packages(
+    preset: Callable[[int], ConvCNP], dim_y: int, dtype: torch.dtype, tolerance: float
+) -> None:
+    model = lively(preset(dim_y)).to(dtype)
+    # A target far from all data asks for what lies beyond the grid.
+    task = random_task(dim_y=dim_y, batch_size=3, width=4.0)
+    task.x_target[:, 0] += 5
+    assert_equal(moments(copy_weights(model), task), moments(model, task), tolerance)
+
+
+def test_plain_model_has_a_length_scale_per_channel() -> None:
+    plain = copy_weights(convcnp())
+    assert sum(parameter.numel() for parameter in plain.parameters()) == 6532  # the public code's
+
+
+def test_plain_tasks_have_the_kernels_covariance() -> None:
+    task = draw_task_by_task(4000, 3, 3, np.random.default_rng(0))
+    (a, b), (y_a, y_b) = (values[:, :2, 0].T for values in (task.x_context, task.y_context))
+    kernel = torch.exp(-0.5 * ((a - b) / 0.25) ** 2)
+    assert abs((y_a * y_b - kernel).mean()) < 0.05
+    assert abs((y_a * y_b - kernel)[kernel > 0.5].mean()) < 0.15
+    assert abs(task.y_target.square().mean() - 1) < 0.05
+
+
+def test_plain_training_changes_every_weight() -> None:
+    plain = copy_weights(convcnp())
+    before = {name: value.clone() for name, value in plain.named_parameters()}
+    train_plainly(plain, [(5, 6), (7, 3)], np.random.default_rng(0))
+    assert all((value != before[name]).any() for name, value in plain.named_parameters())
+
+
+def test_a_finding_knows_whether_its_bound_is_kept() -> None:
+    assert Finding("", 5.1, "x", least=5).is_met
+    assert not Finding("", 4.9, "x", least=5).is_met
+    assert not Finding("", 2.1, "GB", most=2).is_met
+    assert Finding("", 1.0, "GB").is_met is None
+    assert Finding("", 1.9, "GB", most=2).target == "at most 2 GB"
+
+
+def test_contestants_take_turns() -> None:
+    calls: list[tuple[str, int]] = []
+    contestants = {name: lambda i, name=name: calls.append((name, i)) for name in "ab"}
+    times = interleaved(contestants, 2, warmup=0)
+    assert calls == [("a", 0), ("b", 0), ("a", 1), ("b", 1)]
+    assert len(times["b"].wall) == len(times["b"].cpu) == 2
+
+
+def test_few_tasks_stand_for_all() -> None:
+    tasks = [random_task(num_context=n, num_target=m) for n in range(3, 13) for m in range(3, 13)]
+    few = every(5, tasks)
+    assert len(few) == 20
+    assert sum(task.x_target.shape[1] for task in few) / 20 == pytest.approx(7.5, abs=0.5)
+
+
+def test_peak_memory_is_this_process() -> None:
+    assert 0.1 < peak_gigabytes() < 20
+
+
+def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["drawing", "--quick", "--out", str(tmp_path / "bench.json")])
+    report = json.loads((tmp_path / "bench.json").read_text())
+    (finding,) = report["findings"]
+    assert report["torch"] == torch.__version__
+    assert report["threads"] == torch.get_num_threads()
+    assert finding["name"] == "drawing 16 tasks"
+    assert finding["value"] > 0
+    assert "at most 15 %" in capsys.readouterr().out
+
+
+def test_bench_refuses_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["stpes"])
+    assert "choose from steps, drawing" in capsys.readouterr().err
