@@ -197,7 +197,7 @@ def draw_task_by_task(
     xs, ys = [], []
     for _ in range(batch_size):
         x = rng.uniform(-2, 2, size=num_context + num_target)
-        covariance = np.exp(-0.5 * ((x[:, None] - x) / 0.5) ** 2) + 1e-10 * np.eye(len(x))
+        covariance = np.exp(-0.5 * ((x[:, None] - x) / 0.25) ** 2) + 1e-10 * np.eye(len(x))
         xs.append(x)
         ys.append(np.linalg.cholesky(covariance) @ rng.standard_normal(len(x)))
     x, y = (torch.from_numpy(np.stack(values))[..., None].float() for values in (xs, ys))

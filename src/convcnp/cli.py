@@ -87,7 +87,7 @@ def evaluate(
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
     ],
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the tasks.")] = 2026,
+    seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 2026,
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""

@@ -16,6 +16,13 @@ from convcnp.task import Task
 
 _CHUNK = 50  # tasks at once
 
+# Training, validation and test tasks never share a seed: each kind has a range of its own.
+TRAINING_SEEDS, VALIDATION_SEEDS, TEST_SEEDS = (
+    range(2**20),
+    range(2**20, 2**21),
+    range(2**21, 2**31),
+)
+
 
 @dataclass(frozen=True)
 class Score:

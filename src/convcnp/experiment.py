@@ -7,7 +7,7 @@ import difflib
 import inspect
 import tomllib
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ class EvaluationSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     num_tasks: PositiveInt = 1000
-    seed: int = Field(2026, ge=0)
+    seed: int = Field(2026, ge=0, lt=2**30)
 
 
 class Experiment(BaseModel):
@@ -162,7 +162,7 @@ def _resolve(
     ).model_dump(exclude_none=True)
 
 
-def _known(kind: str, name: str, known: typing.Iterable[str]) -> str:
+def _known(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name not in names:
         raise ExperimentError(
@@ -171,7 +171,7 @@ def _known(kind: str, name: str, known: typing.Iterable[str]) -> str:
     return name
 
 
-def _nearest(name: str, known: typing.Iterable[str]) -> str:
+def _nearest(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, known, 1, cutoff=0.4)
     return f"; did you mean {near[0]!r}?" if near else "."
 

@@ -16,7 +16,7 @@ import torch
 import convcnp
 from convcnp.data.source import Source
 from convcnp.errors import CheckpointError, ExperimentError
-from convcnp.evaluation import Score, fixed_tasks, log_likelihoods
+from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
 from convcnp.training import CHECKPOINT, Reporter, train, write_atomically
@@ -78,7 +78,7 @@ def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict
     """Score a model on fixed tasks, beside the best possible prediction where it is known."""
 
     def tasks() -> Any:  # noqa: ANN401 - an iterator of tasks, drawn anew
-        return fixed_tasks(source, settings.num_tasks, settings.seed)
+        return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
 
     model.eval()
     result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks())))

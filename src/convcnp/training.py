@@ -32,7 +32,7 @@ from torch import Tensor
 
 from convcnp.data.source import Source, seeded
 from convcnp.errors import CheckpointError, DivergedError
-from convcnp.evaluation import fixed_tasks, log_likelihoods
+from convcnp.evaluation import TRAINING_SEEDS, VALIDATION_SEEDS, fixed_tasks, log_likelihoods
 from convcnp.models.base import Model
 from convcnp.task import Task
 
@@ -64,7 +64,7 @@ class TrainingSettings(BaseModel):
     validate_every: PositiveInt = 2560
     validation_tasks: PositiveInt = 500
     checkpoint_every: PositiveInt = 640
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=len(TRAINING_SEEDS))
 
 
 @dataclass
@@ -231,8 +231,8 @@ class _Run:
     def validate(self, source: Source) -> dict[str, float]:
         """Score the model on fixed tasks, keep it if it is the best, and write a row of metrics."""
         judged = self.judged.eval()
-        # Seeds of validation tasks are far from training's and from evaluation's.
-        tasks = fixed_tasks(source, self.settings.validation_tasks, self.settings.seed + 2**20)
+        seed = VALIDATION_SEEDS[self.settings.seed]
+        tasks = fixed_tasks(source, self.settings.validation_tasks, seed)
         score = log_likelihoods(judged, tasks, self.fabric.device).mean().item()
         self.model.train()
         progress = self.progress

@@ -34,13 +34,16 @@ class Source(Protocol):
         """Return the best possible prediction, where it is known."""
 
 
-def seeded(*key: int) -> torch.Generator:
-    """Return a generator for a key, such as (seed, step): equal keys, equal numbers.
+def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
+    """Return the generator of one step of one process: equal keys, equal numbers.
 
     Drawing every batch from its own key makes a run resumable at any step without stored state.
     """
+    for part in (seed, step, rank):
+        if not 0 <= part < 2**32:
+            raise SettingError(f"Seeds and steps must lie between 0 and 2**32 - 1, got {part}.")
     # torch's CPU generator uses 32 bits of its seed, so the key is hashed rather than packed.
-    state = np.random.SeedSequence(key).generate_state(1)
+    state = np.random.SeedSequence((seed, step, rank)).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))
 
 
