@@ -64,7 +64,7 @@ def _table(findings: Sequence[Finding]) -> Table:
     for finding in findings:
         table.add_row(
             finding.name,
-            f"{finding.value:.3g} {finding.unit}",
+            "" if finding.value is None else f"{finding.value:.3g} {finding.unit}",
             finding.target,
             {True: "yes", False: "no", None: ""}[finding.is_met],
             "\n".join(f"{name}: {value}" for name, value in finding.parts.items()),

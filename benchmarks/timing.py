@@ -16,7 +16,7 @@ class Finding:
     """One number, the bound it should keep, and the numbers it was made from."""
 
     name: str
-    value: float
+    value: float | None  # nothing, if it could not be measured
     unit: str
     least: float | None = None
     most: float | None = None
@@ -32,6 +32,8 @@ class Finding:
     @property
     def is_met(self) -> bool | None:
         """Whether the bound is kept; nothing if there is none."""
+        if self.value is None:
+            return None
         if self.least is not None:
             return self.value >= self.least
         return None if self.most is None else self.value <= self.most

@@ -46,19 +46,26 @@ def module_sources() -> dict[str, str]:
 
 
 def imports_of(source: str) -> set[str]:
-    """Return the modules of the package that a source imports, also within functions."""
+    """Return the modules of the package that a source imports, also within functions.
+
+    A name taken from the package's front door, which imports everything, counts as "convcnp". To
+    `import convcnp` alone takes nothing.
+    """
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            found |= {alias.name for alias in node.names if alias.name != "convcnp"}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            found.add(node.module)
-            if node.module == "convcnp" or (PACKAGE / node.module.split(".", 1)[-1]).is_dir():
-                found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.removeprefix("convcnp.") for name in found if name.startswith("convcnp.")} & {
-        *module_sources()
-    } | ({"convcnp"} & found)
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            modules = {name for name in names if is_module(name)}
+            found |= modules if modules == names else {*modules, node.module}
+    return {name.removeprefix("convcnp.") for name in found if name.split(".")[0] == "convcnp"}
+
+
+def is_module(name: str) -> bool:
+    path = PACKAGE.parent / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def wrong_imports(sources: dict[str, str]) -> list[str]:

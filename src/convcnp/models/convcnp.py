@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -31,9 +33,13 @@ class ConvCNP(Model):
             unnoticeable.
         training_margin: The same while training, where a shorter grid saves time.
         sigma_floor: Added to every predicted standard deviation.
+        positivity: Where sigma is made positive: at the targets, or on the grid before decoding.
         max_cells: Refuse a grid with more cells than this, over the whole batch.
     """
 
+    # Paper: Algorithm 1 makes sigma positive on the grid and then smooths it, so that it cannot
+    # fall steeply towards an observation. Decoding first lets it, and learns far better (decision
+    # 0002).
     def __init__(
         self,
         cnn: CNN,
@@ -44,6 +50,7 @@ class ConvCNP(Model):
         margin: float | None = None,
         training_margin: float | None = None,
         sigma_floor: float = 0.0,
+        positivity: Literal["target", "grid"] = "target",
         max_cells: int = 2**24,
     ) -> None:
         super().__init__(dim_x=cnn.dim, dim_y=dim_y)
@@ -58,9 +65,11 @@ class ConvCNP(Model):
                 raise SettingError(
                     f"{name} must be zero or positive, got {value}; leave it out if unsure."
                 )
+        if positivity not in ("target", "grid"):
+            raise SettingError(f"positivity must be 'target' or 'grid', got {positivity!r}.")
         self.spacing = 1 / points_per_unit
         self.margin, self.training_margin = margin, training_margin
-        self.sigma_floor, self.max_cells = sigma_floor, max_cells
+        self.sigma_floor, self.positivity, self.max_cells = sigma_floor, positivity, max_cells
         self.encoder = SetConvEncoder(2 * self.spacing, powers)
         self.embedding = nn.Linear((1 + powers) * dim_y, cnn.channels_in)
         self.cnn = cnn
@@ -87,11 +96,13 @@ class ConvCNP(Model):
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
         field = self.cnn(field).map(self.head)
-        mean, scale = self.decoder(field, task.x_target, grid).chunk(2, -1)  # (B, M, Dy) each
-        # Paper: Algorithm 1 makes the scale positive on the grid, and then smooths it. Smoothing
-        # first interpolates on a logarithmic scale, so that sigma can fall steeply towards an
-        # observation.
-        return GaussianPredictive(mean, softplus(scale) + self.sigma_floor, task.target_mask)
+        if self.positivity == "grid":
+            field = field.map(_positive_scale)
+        decoded = self.decoder(field, task.x_target, grid)
+        if self.positivity == "target":
+            decoded = _positive_scale(decoded)
+        mean, scale = decoded.chunk(2, -1)  # (B, M, Dy) each
+        return GaussianPredictive(mean, scale + self.sigma_floor, task.target_mask)
 
     def covering_grid(self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None) -> Grid:
         """Return the grid on which this task is predicted."""
@@ -117,8 +128,17 @@ class ConvCNP(Model):
         return reach + (self.cnn.receptive_radius + 1) * self.spacing
 
 
+def _positive_scale(h: Tensor) -> Tensor:
+    mean, scale = h.chunk(2, -1)
+    return torch.cat([mean, softplus(scale)], -1)
+
+
 def convcnp(
-    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: float | None
+    dim_x: int = 1,
+    dim_y: int = 1,
+    *,
+    padding: Padding = "unobserved",
+    **settings: float | str | None,
 ) -> ConvCNP:
     """Build the paper's small model (6,516 parameters in 1-D); settings are those of `ConvCNP`.
 
@@ -130,7 +150,11 @@ def convcnp(
 
 
 def convcnpxl(
-    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: float | None
+    dim_x: int = 1,
+    dim_y: int = 1,
+    *,
+    padding: Padding = "unobserved",
+    **settings: float | str | None,
 ) -> ConvCNP:
     """Build the paper's large model (50,580 parameters in 1-D); settings are those of `ConvCNP`.
 
