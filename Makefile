@@ -20,6 +20,7 @@ format: $(STAMP)  ## Format the code
 
 lint: $(STAMP)  ## Check format and lint
 	$(BIN)/ruff format --check . && $(BIN)/ruff check .
+	git ls-files | xargs $(BIN)/python tools/check_files.py
 
 types: $(STAMP)  ## Check types
 	$(BIN)/mypy
@@ -36,6 +37,13 @@ demo: $(STAMP)  ## Set up and make a first prediction with a picture in out/
 bench: $(STAMP)  ## Measure speed and memory as ratios, and write bench.json
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
 
+tables: $(STAMP)  ## Write the tables of README and docs from result files
+	$(BIN)/python tools/update_tables.py
+
+lock: $(STAMP)  ## Write the versions installed in .venv to requirements.lock
+	( echo "# Exact versions of all that the project runs and is tested with; written by make lock."; \
+	  $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' ) > requirements.lock
+
 check: lint types test  ## What continuous integration runs
 
-.PHONY: help install format lint types test test-all demo bench check
+.PHONY: help install format lint types test test-all demo bench tables lock check

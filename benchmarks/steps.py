@@ -101,7 +101,7 @@ def _compiled_step(model: ConvCNP, tasks: list[Task]) -> Contestant:
     on_grid = torch.compile(model.on_grid, dynamic=False)
 
     def predict(task: Task) -> GaussianPredictive:
-        # A longer grid changes no prediction, and every step has the same sizes.
+        # The grid may be longer than needed, so that every step has the same sizes.
         return on_grid(task, replace(model.covering_grid(task), shape=shape))
 
     step = package_step(model, predict)

@@ -23,6 +23,7 @@ OUT = Path("out/demo.png")
 
 
 def main() -> None:
+    """Train, then draw three predictions."""
     torch.set_num_threads(1)  # two threads are slower than one on a network this small
     torch.manual_seed(0)
     model = convcnp(sigma_floor=1e-3)

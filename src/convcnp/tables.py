@@ -49,13 +49,16 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
             "this in the project's folder, or name the folders with --experiments and --results."
         ) from error
     cells = {path.stem: _read(path) for path in sorted((results / name).glob("*.json"))}
-    columns = [key for key in paper["columns"] if any(stem.startswith(key) for stem in cells)]
+    columns = [
+        column
+        for column in paper["columns"]
+        if column in paper["values"] or any(f"{column}-{row}" in cells for row in paper["rows"])
+    ]
     rows = []
     for model, label in paper["rows"].items():
         ours = [cells.get(f"{column}-{model}") for column in columns]
-        parameters = next((cell["parameters"] for cell in ours if cell), None)
-        if parameters is not None:
-            rows.append([label, f"{parameters:,}", *map(_score, ours)])
+        parameters = next((f"{cell['parameters']:,}" for cell in ours if cell), "")
+        rows.append([label, parameters, *map(_score, ours)])
         theirs = [paper["values"].get(column, {}).get(model) for column in columns]
         if any(theirs):
             counted = f"{paper['parameters'][model]:,}"

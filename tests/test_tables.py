@@ -1,0 +1,112 @@
+"""Tables: built from result files, beside the paper's numbers, and never stale."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from convcnp.errors import ResultError
+from convcnp.tables import build_table
+
+ROOT = Path(__file__).parent.parent
+PAPER = """
+title = "A table"
+columns = { eq = "EQ", eq-printed = "EQ as printed", saw = "Sawtooth" }
+rows = { cnp = "CNP", convcnp = "ConvCNP" }
+[parameters]
+cnp = 66818
+convcnp = 6537
+[values]
+eq = { cnp = [-0.86, 3e-3], convcnp = [0.70, 5e-3] }
+saw = { convcnp = [1.43, 4e-3] }
+"""
+
+
+@pytest.fixture
+def folders(tmp_path):
+    experiments, results = tmp_path / "experiments", tmp_path / "results"
+    for folder in (experiments / "demo", results / "demo"):
+        folder.mkdir(parents=True)
+    (experiments / "demo/paper.toml").write_text(PAPER)
+    return experiments, results
+
+
+def write_cell(results, name, value, data, exact=None):
+    cell = {
+        "log_likelihood": value,
+        "standard_error": 0.0234,
+        "parameters": 6516,
+        "experiment": {"data": {"name": data}},
+    }
+    if exact is not None:
+        cell["exact_gp"] = {"log_likelihood": exact, "standard_error": 0.1}
+    (results / "demo" / f"{name}.json").write_text(json.dumps(cell))
+
+
+def test_ours_stands_above_the_papers_and_the_ceiling_below(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.756, "eq", exact=3.8)
+    table = build_table("demo", experiments, results)
+    assert table.header == ["Model", "Parameters", "EQ", "Sawtooth"]
+    assert table.rows == [
+        ["CNP", "", "—", "—"],
+        ["CNP, paper", "66,818", "-0.86", ""],
+        ["ConvCNP", "6,516", "0.76 ± 0.02", "—"],
+        ["ConvCNP, paper", "6,537", "0.70", "1.43"],
+        ["Exact GP", "", "3.80 ± 0.10", "—"],
+    ]
+
+
+def test_a_column_beyond_the_papers_appears_once_it_has_a_number(folders):
+    experiments, results = folders
+    write_cell(results, "eq-printed-convcnp", 1.0, "eq-printed", exact=2.0)
+    table = build_table("demo", experiments, results)
+    assert table.header[3] == "EQ as printed"
+    assert [row[2] for row in table.rows if row[0] == "ConvCNP"] == ["—"]
+
+
+def test_markdown_and_csv_hold_the_same_cells(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.756, "eq")
+    table = build_table("demo", experiments, results)
+    lines = table.markdown().splitlines()
+    from_markdown = [line.strip("| ").split(" | ") for line in (lines[0], lines[4])]
+    from_csv = list(csv.reader(io.StringIO(table.csv())))
+    assert from_markdown == [from_csv[0], from_csv[3]]
+
+
+def test_an_unknown_table_and_a_broken_result_are_named(folders):
+    experiments, results = folders
+    with pytest.raises(ResultError, match=r"one of \['demo'\], got 'table9'"):
+        build_table("table9", experiments, results)
+    (results / "demo/eq-cnp.json").write_text("{")
+    with pytest.raises(ResultError, match=r"eq-cnp\.json must be a result file in JSON"):
+        build_table("demo", experiments, results)
+
+
+def test_the_tables_of_readme_and_docs_are_not_stale():
+    command = [sys.executable, str(ROOT / "tools/update_tables.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
+    for path in (ROOT / "results").rglob("*.json"):
+        result = json.loads(path.read_text())
+        experiment = ROOT / "experiments" / path.parent.name / f"{path.stem}.toml"
+        assert experiment.exists(), path
+        assert result["name"] == f"{path.parent.name}/{path.stem}"
+        assert result["steps"] >= 1000
+        assert result["num_tasks"] >= 1000
+
+
+def test_the_code_in_the_readme_runs():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
