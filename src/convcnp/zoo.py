@@ -32,9 +32,9 @@ def load(name: str | Path) -> Predictor:
     """Load a model that ships with the package by its name, or one's own from a run's directory.
 
     Example:
-        >>> predictor = load("eq-convcnpxl")
+        >>> predictor = load("eq-convcnp")
         >>> predictor.model.num_parameters
-        50580
+        6516
     """
     directory = Path(name)
     if (directory / BEST).exists():
