@@ -91,7 +91,7 @@ def broken(model: ConvCNP) -> ConvCNP:
 
 # --- The checks -----------------------------------------------------------------------------------
 
-predicted = lru_cache(maxsize=4)(moments)  # the prediction that all others are compared with
+predicted = lru_cache(maxsize=256)(moments)  # the prediction that all others are compared with
 
 
 def permuted(task: Task, points: str, order: Tensor) -> Task:
@@ -212,7 +212,7 @@ def test_predictions_depend_on_the_data(case):
 def test_order_of_the_context_does_not_matter(case):
     @case.check(seed=case.seeds, order=orders(8))
     def _(seed, order):
-        task = case.task(seed, num_context=8)
+        task = case.task(seed)
         assert_context_order_does_not_matter(case.model(), task, torch.tensor(order))
 
 
@@ -220,7 +220,7 @@ def test_order_of_the_context_does_not_matter(case):
 def test_order_of_the_targets_permutes_the_predictions(case):
     @case.check(seed=case.seeds, order=orders(6))
     def _(seed, order):
-        task = case.task(seed, num_target=6)
+        task = case.task(seed)
         assert_target_order_permutes_predictions(case.model(), task, torch.tensor(order))
 
 
