@@ -9,8 +9,7 @@ from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
 from convcnp.models.tiling import predict_in_tiles
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
-
-__version__ = "0.1.0"
+from convcnp.zoo import load
 
 __all__ = [
     "CNP",
@@ -27,5 +26,6 @@ __all__ = [
     "WeaklyPeriodic",
     "convcnp",
     "convcnpxl",
+    "load",
     "predict_in_tiles",
 ]

@@ -7,13 +7,13 @@ import json
 import os
 import platform
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
 import torch
 
-import convcnp
 from convcnp.data.source import Source
 from convcnp.errors import CheckpointError, ExperimentError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
@@ -129,7 +129,7 @@ def hardware() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Return the versions that a number depends on."""
     return {
-        "convcnp": convcnp.__version__,
+        "convcnp": version("convcnp"),
         "torch": str(torch.__version__),
         "python": platform.python_version(),
     }

@@ -1,0 +1,98 @@
+"""The trained models keep the promises of the core, in float32, on tasks of their own process."""
+
+import pytest
+import torch
+
+import convcnp
+from convcnp import ConvCNP, Task, predict_in_tiles
+from convcnp.data.source import seeded
+from convcnp.zoo import WEIGHTS
+
+SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))
+CONVOLUTIONAL = [name for name in SHIPPED if "-convcnp" in name]
+TOLERANCE = 1e-3  # of a predicted standard deviation
+
+
+@pytest.fixture(params=CONVOLUTIONAL)
+def predictor(request):
+    return convcnp.load(request.param)
+
+
+def drawn_task(predictor):
+    """Four tasks whose inputs stay exact when 1.7e9 is added: multiples of 2**-20."""
+    task = predictor.experiment.evaluation_source().draw(4, seeded(11))
+    x_context, x_target = ((x * 2**20).round() / 2**20 for x in (task.x_context, task.x_target))
+    return Task(
+        x_context,
+        task.y_context,
+        x_target,
+        context_mask=task.context_mask,
+        target_mask=task.target_mask,
+    )
+
+
+def changed(task, **fields):
+    names = ("x_context", "y_context", "x_target", "context_mask", "target_mask")
+    return Task(**{name: fields.get(name, getattr(task, name)) for name in names})
+
+
+@torch.no_grad()
+def assert_same(predictor, reference, predictive, targets=slice(None)):
+    stddev = reference.stddev
+    asked = reference.mask
+    for moment in ("mean", "stddev"):
+        difference = getattr(predictive, moment)[:, targets] - getattr(reference, moment)
+        assert (difference.abs() / stddev)[asked].max() < TOLERANCE, moment
+
+
+@pytest.mark.parametrize("shift", [0.003, -250.0, 1.7e9])
+@torch.no_grad()
+def test_a_shift_changes_no_prediction(predictor, shift):
+    task = drawn_task(predictor)
+    shift = round(shift * 2**20) / 2**20
+    shifted = changed(task, x_context=task.x_context + shift, x_target=task.x_target + shift)
+    assert_same(predictor, predictor.model(task), predictor.model(shifted))
+
+
+@torch.no_grad()
+def test_a_far_target_changes_no_other_prediction(predictor):
+    task = drawn_task(predictor)
+    far = torch.cat([task.x_target, torch.full_like(task.x_target[:, :1], 300.0)], 1)
+    mask = torch.cat([task.target_mask, torch.ones_like(task.target_mask[:, :1])], 1)
+    more = changed(task, x_target=far, target_mask=mask)
+    assert_same(predictor, predictor.model(task), predictor.model(more), slice(-1))
+
+
+@torch.no_grad()
+def test_another_task_changes_no_prediction(predictor):
+    task = drawn_task(predictor)
+    reference = predictor.model(task[1:2])
+    batched = predictor.model(task)
+    for moment in ("mean", "stddev"):
+        difference = getattr(batched, moment)[1:2] - getattr(reference, moment)
+        assert (difference.abs() / reference.stddev)[reference.mask].max() < TOLERANCE
+
+
+@torch.no_grad()
+def test_the_order_of_points_changes_no_prediction(predictor):
+    task = drawn_task(predictor)
+    order = torch.randperm(task.x_context.shape[1], generator=seeded(0))
+    permuted = changed(
+        task,
+        x_context=task.x_context[:, order],
+        y_context=task.y_context[:, order],
+        context_mask=task.context_mask[:, order],
+    )
+    assert_same(predictor, predictor.model(task), predictor.model(permuted))
+
+
+@torch.no_grad()
+def test_tiles_give_the_numbers_of_one_piece(predictor):
+    task = drawn_task(predictor)
+    assert isinstance(predictor.model, ConvCNP)
+    tiled = predict_in_tiles(predictor.model, task, cells_per_tile=1)
+    assert_same(predictor, predictor.model(task), tiled)
+
+
+def test_there_are_trained_convolutional_models():
+    assert CONVOLUTIONAL
