@@ -21,12 +21,6 @@ class GridTooLargeError(ConvCNPError, MemoryError):
     """Raise when the grid that covers a task would not fit in memory."""
 
 
-def check_positive(name: str, value: float) -> None:
-    """Refuse a setting that is not a positive, finite number."""
-    if not 0 < value < float("inf"):
-        raise SettingError(f"{name} must be a positive number, got {value}; choose one above zero.")
-
-
 class CheckpointError(ConvCNPError, ValueError):
     """Raise when stored weights or a stored run cannot be read or do not fit."""
 
@@ -45,3 +39,15 @@ class ModelNotFoundError(ConvCNPError, LookupError):
 
 class ResultError(ConvCNPError, ValueError):
     """Raise when result files are missing or cannot be read."""
+
+
+def check_positive(name: str, value: float) -> None:
+    """Refuse a setting that is not a positive, finite number."""
+    if not 0 < value < float("inf"):
+        raise SettingError(f"{name} must be a positive number, got {value}; choose one above zero.")
+
+
+def check_not_negative(name: str, value: float) -> None:
+    """Refuse a setting that is not zero or a positive, finite number."""
+    if not 0 <= value < float("inf"):
+        raise SettingError(f"{name} must be zero or positive, got {value}; leave it out if unsure.")

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.errors import SettingError, check_positive
+from convcnp.errors import check_not_negative, check_positive
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -83,8 +83,7 @@ class GaussianProcess:
 
     def __init__(self, kernel: Kernel, *, noise: float = 0.0, jitter: float = 1e-8) -> None:
         check_positive("jitter", jitter)
-        if not 0 <= noise < math.inf:
-            raise SettingError(f"noise must be a variance, zero or positive, got {noise}.")
+        check_not_negative("noise", noise)
         self.kernel, self.noise, self.jitter = kernel, noise, jitter
 
     def __call__(self, task: Task) -> GaussianPredictive:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from convcnp.errors import check_not_negative, check_positive
 from convcnp.models.base import Model
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
@@ -33,6 +34,8 @@ class CNP(Model):
         self, dim_x: int = 1, dim_y: int = 1, *, width: int = 128, sigma_floor: float = 0.0
     ) -> None:
         super().__init__(dim_x, dim_y)
+        check_positive("width", width)
+        check_not_negative("sigma_floor", sigma_floor)
         self.sigma_floor = sigma_floor
         self.encoder = mlp([dim_x + point_channels(dim_y), width, width, width])
         self.decoder = mlp([dim_x + width, width, width, 2 * dim_y])

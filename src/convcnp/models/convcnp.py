@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from convcnp.cnn import CNN, SimpleCNN, UNet
-from convcnp.errors import SettingError, check_positive
+from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.grid import Field, Grid, Margin, Padding, covering_grid
 from convcnp.models.base import Model
 from convcnp.predictive import GaussianPredictive
@@ -56,15 +56,9 @@ class ConvCNP(Model):
         super().__init__(dim_x=cnn.dim, dim_y=dim_y)
         check_positive("points_per_unit", points_per_unit)
         check_positive("max_cells", max_cells)
-        for name, value in {
-            "margin": margin or 0.0,
-            "training_margin": training_margin or 0.0,
-            "sigma_floor": sigma_floor,
-        }.items():
-            if not 0 <= value < float("inf"):
-                raise SettingError(
-                    f"{name} must be zero or positive, got {value}; leave it out if unsure."
-                )
+        check_not_negative("margin", margin or 0.0)
+        check_not_negative("training_margin", training_margin or 0.0)
+        check_not_negative("sigma_floor", sigma_floor)
         if positivity not in ("target", "grid"):
             raise SettingError(f"positivity must be 'target' or 'grid', got {positivity!r}.")
         self.spacing = 1 / points_per_unit
