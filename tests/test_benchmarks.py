@@ -1,24 +1,20 @@
 """The plain version predicts what the package does, and the benchmarks run."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-
-from convcnp import ConvCNP, convcnp, convcnpxl
-from helpers import assert_equal, lively, moments, random_task
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from benchmarks.__main__ import main
 from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
+
+from convcnp import ConvCNP, convcnp, convcnpxl
+from helpers import assert_equal, lively, moments, random_task
 
 PRESETS = [
     lambda dim_y: convcnp(dim_y=dim_y, sigma_floor=1e-3),

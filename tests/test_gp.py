@@ -203,9 +203,7 @@ def test_jitter_must_be_positive(jitter):
 
 @pytest.mark.parametrize("noise", [-0.1, float("nan"), float("inf")])
 def test_noise_must_be_a_variance(noise):
-    with pytest.raises(
-        SettingError, match=f"noise must be zero or positive, got {noise}"
-    ):
+    with pytest.raises(SettingError, match=f"noise must be zero or positive, got {noise}"):
         GaussianProcess(EQ(), noise=noise)
 
 

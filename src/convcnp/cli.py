@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import platform
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -63,6 +65,7 @@ def run(
     from convcnp.runner import run as run_experiment
 
     torch.set_num_threads(threads)
+    _keep_freed_memory()
     experiment = Experiment.load(file, settings or [], smoke=smoke)
     name = f"{file.resolve().parent.name}/{file.stem}"
     directory = out or Path("runs", *(["smoke"] if smoke else []), name)
@@ -172,6 +175,18 @@ def publish(
 
     for path in copy_run(directory, results):
         print(f"Wrote {path}.")
+
+
+def _keep_freed_memory() -> None:
+    """Let the C library keep what a training step frees: the next step wants it again.
+
+    Without it every step maps and clears its larger tensors anew, a tenth of its time.
+    """
+    if platform.libc_ver()[0] == "glibc":
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+        library = ctypes.CDLL(None)
+        library.mallopt(mmap_threshold, 2**25)
+        library.mallopt(trim_threshold, 2**28)
 
 
 def _sentence(result: dict[str, Any]) -> str:

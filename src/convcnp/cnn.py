@@ -72,7 +72,8 @@ class Convolution(nn.Module):
         assert self.conv.bias is not None
         response = self.conv.weight.sum((2, 3)) @ beyond + self.conv.bias
         if self.padding == "unobserved":
-            centred = h - beyond[:, None, None]
+            # Adding the negative: the gradient of a subtraction would negate a whole field.
+            centred = h + (-beyond)[:, None, None]
             return self.conv._conv_forward(centred, self.conv.weight, response), response
         return self.conv(h), response
 
@@ -108,6 +109,11 @@ class CNN(nn.Module):
         raise NotImplementedError
 
 
+def _relu(h: Tensor, beyond: Tensor) -> tuple[Tensor, Tensor]:
+    """Rectify in place: a convolution's output is needed nowhere else."""
+    return torch.relu_(h), torch.relu(beyond)
+
+
 class SimpleCNN(CNN):
     """Convolutions of stride one with ReLU after each (Appendix C.1, "ConvCNP").
 
@@ -140,7 +146,7 @@ class SimpleCNN(CNN):
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers one after the other."""
         for layer in self.layers:
-            h, beyond = map(torch.relu, layer(h, beyond))
+            h, beyond = _relu(*layer(h, beyond))
         return h, beyond
 
 
@@ -198,9 +204,9 @@ class UNet(CNN):
         skips = []
         for layer in self.down:
             skips.append((h, beyond))
-            h, beyond = map(torch.relu, layer(h, beyond))
+            h, beyond = _relu(*layer(h, beyond))
         for layer in self.up:
-            h, beyond = map(torch.relu, layer(self._repeated(h), beyond))
+            h, beyond = _relu(*layer(self._repeated(h), beyond))
             skip, skip_beyond = skips.pop()
             h, beyond = torch.cat([skip, h], 1), torch.cat([skip_beyond, beyond])
         return h, beyond

@@ -43,7 +43,7 @@ class _SetConv(nn.Module):
         """Evaluate the kernel along one dimension at a distance given in cells."""
         decay = -0.5 * (spacing * torch.exp(-self.log_length_scale)) ** 2
         # exp(-60) is nothing here, and arithmetic that underflows is forty times slower.
-        return torch.exp((cells**2).clamp(max=-60 / decay.detach()) * decay)
+        return torch.exp_((cells**2).clamp(max=-60 / decay.detach()) * decay)
 
     def _is_dense(self, x: Tensor, grid: Grid) -> bool:
         return x.shape[1] * math.prod(grid.shape) <= DENSE_WEIGHTS * 32 ** (len(grid.shape) - 1)
@@ -160,7 +160,7 @@ class SetConvDecoder(_SetConv):
         gather = self._gather_dense if self._is_dense(x, grid) else self._gather_local
         # The constant is summed over all cells, stored or not: one row of weights per dimension.
         total = self._neighbours(x, grid)[-1].sum(-1).prod(-1, keepdim=True)  # (B, M, 1)
-        return gather(field.values - field.beyond, x, grid) + total * field.beyond
+        return gather(field.values + (-field.beyond), x, grid) + total * field.beyond
 
     def _gather_dense(
         self, values: Float[Tensor, "B *G C"], x: Float[Tensor, "B M Dx"], grid: Grid
