@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, check_not_negative
 from convcnp.grid import Field, Padding
 
 
@@ -133,6 +133,11 @@ class SimpleCNN(CNN):
         padding: Padding = "unobserved",
     ) -> None:
         super().__init__(dim, padding)
+        if len(channels) < 2:
+            raise SettingError(
+                "channels must list those of the input and of at least one layer, got "
+                f"{tuple(channels)}; (8, 16, 32, 16, 8) are the paper's."
+            )
         self.channels_in, self.channels_out = channels[0], channels[-1]
         self.multiple = 1
         self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
@@ -150,6 +155,29 @@ class SimpleCNN(CNN):
         return h, beyond
 
 
+class ResidualBlocks(nn.Module):
+    """Convolutions that each add to what they read: `h + relu(conv(h))`."""
+
+    def __init__(
+        self, blocks: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
+    ) -> None:
+        super().__init__()
+        check_not_negative("blocks", blocks)
+        self.layers = nn.ModuleList(
+            Convolution(dim, channels, channels, kernel_size=kernel_size, padding=padding)
+            for _ in range(blocks)
+        )
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+        """Apply the blocks one after the other."""
+        for layer in self.layers:
+            change, change_beyond = _relu(*layer(h, beyond))
+            h, beyond = h + change, beyond + change_beyond
+        return h, beyond
+
+
 class UNet(CNN):
     """Halve the resolution layer by layer and double it again, with skips (App. C.1, "ConvCNPXL").
 
@@ -160,6 +188,7 @@ class UNet(CNN):
         channels_in: Channels of the input.
         down: Channels of the layers that halve the resolution.
         up: Channels of the layers that double it; as many as `down`.
+        blocks: Residual convolutions after each of these layers; the paper has none.
     """
 
     # Paper: transposed convolutions double the resolution. They answer a constant with a periodic
@@ -172,6 +201,7 @@ class UNet(CNN):
         down: Sequence[int] = (8, 16, 16, 32, 32, 64),
         up: Sequence[int] = (32, 32, 16, 16, 8, 8),
         *,
+        blocks: int = 0,
         kernel_size: int = 5,
         padding: Padding = "unobserved",
     ) -> None:
@@ -184,8 +214,9 @@ class UNet(CNN):
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
         # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
-        # up; reading a repeated cell is up to s cells more.
-        self.receptive_radius = (self.multiple - 1) * (2 * (kernel_size // 2) + 1)
+        # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
+        reach = kernel_size // 2
+        self.receptive_radius = (self.multiple - 1) * (2 * reach + 1 + 3 * blocks * reach)
         into_down = (channels_in, *down[:-1])
         into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))
         self.down = nn.ModuleList(
@@ -196,17 +227,24 @@ class UNet(CNN):
             Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
             for fan_in, fan_out in zip(into_up, up, strict=True)
         )
+        self.down_blocks, self.up_blocks = (
+            nn.ModuleList(
+                ResidualBlocks(blocks, dim, channels, kernel_size=kernel_size, padding=padding)
+                for channels in path
+            )
+            for path in (down, up)
+        )
 
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Go down, then up again past the skips."""
         skips = []
-        for layer in self.down:
+        for layer, blocks in zip(self.down, self.down_blocks, strict=True):
             skips.append((h, beyond))
-            h, beyond = _relu(*layer(h, beyond))
-        for layer in self.up:
-            h, beyond = _relu(*layer(self._repeated(h), beyond))
+            h, beyond = blocks(*_relu(*layer(h, beyond)))
+        for layer, blocks in zip(self.up, self.up_blocks, strict=True):
+            h, beyond = blocks(*_relu(*layer(self._repeated(h), beyond)))
             skip, skip_beyond = skips.pop()
             h, beyond = torch.cat([skip, h], 1), torch.cat([skip_beyond, beyond])
         return h, beyond

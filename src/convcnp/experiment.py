@@ -22,7 +22,7 @@ from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
 from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
@@ -42,6 +42,7 @@ MODELS: dict[str, tuple[Callable[..., Model], Sequence[Callable[..., Any]]]] = {
     "attncnp": (AttnCNP, (AttnCNP,)),
     "convcnp": (convcnp, (convcnp, ConvCNP)),
     "convcnpxl": (convcnpxl, (convcnpxl, ConvCNP)),
+    "convcnp-ours": (convcnp_ours, (convcnp_ours, ConvCNP)),
 }
 
 
