@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -58,8 +58,13 @@ class Case:
         """Run a function on examples, the same ones every time."""
 
         def run(function: Callable[..., None]) -> None:
-            examples = max(self.examples, at_least)
-            limits = settings(max_examples=examples, deadline=None, derandomize=True, database=None)
+            limits = settings(
+                max_examples=max(self.examples, at_least),
+                phases=[Phase.generate],  # to look for a simpler example would take minutes
+                deadline=None,
+                derandomize=True,
+                database=None,
+            )
             limits(given(**strategies)(function))()
 
         return run

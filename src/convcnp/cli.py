@@ -169,11 +169,12 @@ def figure(
 def publish(
     directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")],
     results: Results = Path("results"),
+    weights: Annotated[bool, typer.Option(help="Ship the weights with the package.")] = True,
 ) -> None:
-    """Copy a run's weights into the package, and its result into the results folder."""
+    """Copy a run's result into the results folder, and its weights into the package."""
     from convcnp.zoo import publish as copy_run
 
-    for path in copy_run(directory, results):
+    for path in copy_run(directory, results, weights=weights):
         print(f"Wrote {path}.")
 
 

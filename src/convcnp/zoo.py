@@ -57,8 +57,8 @@ def available() -> Iterator[dict[str, Any]]:
         yield result | {"bytes": path.with_suffix(".safetensors").stat().st_size}
 
 
-def publish(directory: Path, results: Path) -> list[Path]:
-    """Copy a finished run's weights into the package and its result into the table's folder."""
+def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Path]:
+    """Copy a finished run's result into the table's folder, and its weights into the package."""
     if not (directory / RESULT).exists() or not (directory / BEST).exists():
         raise ModelNotFoundError(
             f"Expected a finished run in {directory}, but {RESULT} or {BEST} is missing; let "
@@ -66,11 +66,10 @@ def publish(directory: Path, results: Path) -> list[Path]:
         )
     name = json.loads((directory / RESULT).read_text())["name"]
     cell = Path(name).name
-    copies = {
-        WEIGHTS / f"{cell}.safetensors": directory / BEST,
-        WEIGHTS / f"{cell}.json": directory / RESULT,
-        results / f"{name}.json": directory / RESULT,
-    }
+    copies = {results / f"{name}.json": directory / RESULT}
+    if weights:
+        copies[WEIGHTS / f"{cell}.safetensors"] = directory / BEST
+        copies[WEIGHTS / f"{cell}.json"] = directory / RESULT
     for target, origin in copies.items():
         write_atomically(target, origin.read_bytes())
     return list(copies)
