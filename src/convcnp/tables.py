@@ -63,7 +63,8 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
         if any(theirs):
             counted = f"{paper['parameters'][model]:,}"
             rows.append([f"{label}, paper", counted, *(f"{t[0]:.2f}" if t else "" for t in theirs)])
-    rows.append(["Exact GP", "", *(_ceiling(column, cells) for column in columns)])
+    by_column = [[cells.get(f"{column}-{row}") for row in paper["rows"]] for column in columns]
+    rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
 
@@ -82,9 +83,6 @@ def _score(cell: dict[str, Any] | None) -> str:
     return f"{cell['log_likelihood']:.2f} ± {cell['standard_error']:.2f}" if cell else "—"
 
 
-def _ceiling(column: str, cells: dict[str, dict[str, Any]]) -> str:
+def _ceiling(cells: list[dict[str, Any] | None]) -> str:
     """Return the exact GP's score on a column's tasks, which all its cells share."""
-    for cell in cells.values():
-        if cell["experiment"]["data"]["name"] == column:
-            return _score(cell.get("exact_gp"))
-    return "—"
+    return _score(next((cell.get("exact_gp") for cell in cells if cell), None))
