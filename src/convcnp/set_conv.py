@@ -48,11 +48,27 @@ class _SetConv(nn.Module):
     def _is_dense(self, x: Tensor, grid: Grid) -> bool:
         return x.shape[1] * math.prod(grid.shape) <= DENSE_WEIGHTS * 32 ** (len(grid.shape) - 1)
 
+    def _split(
+        self, x: Float[Tensor, "B K Dx"], grid: Grid
+    ) -> tuple[Float[Tensor, "B K Dx"], Float[Tensor, "B K Dx"]]:
+        """Return the cell below each point, in float64, and the fraction of a cell above it.
+
+        Distances are differences of whole cells plus that fraction, so that float32 is as good at
+        the end of a long grid as at its beginning.
+        """
+        position = grid.cells(x)
+        below = position.floor()
+        return below, (position - below).to(self.log_length_scale.dtype)
+
     def _dense(self, x: Float[Tensor, "B K Dx"], grid: Grid) -> list[Float[Tensor, "B K L"]]:
         """Return per dimension the weight of each point on all cells: the kernel is a product."""
-        position = grid.cells(x).to(self.log_length_scale.dtype)
+        below, fraction = self._split(x, grid)
+        whole = below.to(fraction.dtype)
         return [
-            self._kernel(position[..., d, None] - torch.arange(cells).to(position), grid.spacing)
+            self._kernel(
+                (whole[..., d, None] - torch.arange(cells).to(whole)).add_(fraction[..., d, None]),
+                grid.spacing,
+            )
             for d, cells in enumerate(grid.shape)
         ]
 
@@ -60,12 +76,9 @@ class _SetConv(nn.Module):
         self, x: Float[Tensor, "B K Dx"], grid: Grid
     ) -> tuple[Float[Tensor, "B K Dx"], Int[Tensor, " R"], Float[Tensor, "B K Dx R"]]:
         """Return the cell below each point, steps to the cells in reach, and their weights."""
-        position = grid.cells(x)
-        below = position.floor()
+        below, fraction = self._split(x, grid)
         reach = math.ceil(self.reach / grid.spacing)
         steps = torch.arange(1 - reach, reach + 1, device=x.device)
-        # In float64 until the cell is subtracted: a long series keeps its precision to the end.
-        fraction = (position - below).to(self.log_length_scale.dtype)
         return below, steps, self._kernel(fraction[..., None] - steps, grid.spacing)
 
     def _points_at_once(self, x: Float[Tensor, "B K Dx"], grid: Grid) -> int:
