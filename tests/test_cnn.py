@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from convcnp.cnn import CNN, Convolution, SimpleCNN, UNet
+from convcnp.cnn import CNN, Convolution, ResidualBlocks, SimpleCNN, UNet
 from convcnp.errors import SettingError
 from convcnp.grid import Field, Padding
 from helpers import assert_equal, lively
@@ -22,7 +22,11 @@ def unet(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5) ->
     return UNet(dim, 2, (3, 4), (4, 3), kernel_size=kernel_size, padding=padding)
 
 
-every_network = pytest.mark.parametrize("build", [simple, unet])
+def residual(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5) -> UNet:
+    return UNet(dim, 2, (3, 4), (4, 3), blocks=1, kernel_size=kernel_size, padding=padding)
+
+
+every_network = pytest.mark.parametrize("build", [simple, unet, residual])
 every_dim = pytest.mark.parametrize("dim", [1, 2])
 every_padding = pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
 
@@ -139,9 +143,10 @@ def test_a_simple_cnn_sees_exactly_its_receptive_radius(dim, kernel_size):
 
 @every_dim
 @pytest.mark.parametrize("kernel_size", [3, 5])
-def test_a_unet_sees_no_farther_than_its_receptive_radius(dim, kernel_size):
-    cnn = all_positive(unet(dim, kernel_size=kernel_size))
-    seen = torch.cat([seen_by(cnn, 64, 32 + phase, dim) for phase in range(cnn.multiple)])
+@pytest.mark.parametrize("build, size", [(unet, 48), (residual, 96)])
+def test_a_unet_sees_no_farther_than_its_receptive_radius(build, size, dim, kernel_size):
+    cnn = all_positive(build(dim, kernel_size=kernel_size))
+    seen = torch.cat([seen_by(cnn, size, size // 2 + i, dim) for i in range(cnn.multiple)])
     # Repeating cells looks farther to one side; there the radius is attained.
     assert seen.abs().max() == cnn.receptive_radius
 
@@ -188,6 +193,32 @@ def at_margins(cnn: CNN, margin: int, data: int = 16, long: int = 200) -> tuple[
     return output(margin), output(long)
 
 
+def test_residual_blocks_add_to_what_they_read():
+    blocks = lively(ResidualBlocks(2, 1, 3, kernel_size=5, padding="zeros"))
+    h, beyond = drawn(1, 3, 1, 8), drawn(3)
+    expected, constant = h, beyond
+    for layer in blocks.layers:
+        change, change_beyond = layer(expected, constant)
+        expected, constant = expected + change.relu(), constant + change_beyond.relu()
+    actual, actual_constant = blocks(h.clone(), beyond.clone())
+    assert (actual - h).abs().max() > 0.1
+    assert_equal(actual, expected, 1e-12)
+    assert_equal(actual_constant, constant, 1e-12)
+    nothing = ResidualBlocks(0, 1, 3, kernel_size=5, padding="zeros")
+    assert_equal(nothing(h, beyond)[0], h, 0)
+
+
+@every_padding
+@every_network
+def test_a_network_changes_neither_its_input_nor_its_gradients(build, padding):
+    """Rectifying in place must not touch what is needed elsewhere."""
+    cnn, values = lively(build(1, padding)), drawn(1, 16, 2).requires_grad_()
+    before = values.detach().clone()
+    beyond = drawn(2).requires_grad_()
+    assert torch.autograd.gradcheck(lambda *field: tuple(cnn(Field(*field))), (values, beyond))
+    assert_equal(values.detach(), before, 0)
+
+
 def half_radius(cnn: CNN) -> int:
     """Return DESIGN's margin: a signal has to leave the grid and come back to be wrong."""
     return -(-cnn.receptive_radius // 2)
@@ -197,7 +228,7 @@ def half_radius(cnn: CNN) -> int:
 @every_dim
 def test_unobserved_padding_is_exact_from_half_the_receptive_radius(build, dim):
     cnn = lively(build(dim))
-    short, long = at_margins(cnn, half_radius(cnn), long=40)
+    short, long = at_margins(cnn, half_radius(cnn), long=60)
     assert_equal(short, long, 1e-12)
 
 
@@ -219,9 +250,9 @@ def test_unobserved_padding_needs_half_the_receptive_radius(margin):
 @every_dim
 def test_zeros_need_the_whole_receptive_radius(build, dim):
     cnn = lively(build(dim, "zeros"))
-    short, long = at_margins(cnn, half_radius(cnn), long=40)
+    short, long = at_margins(cnn, half_radius(cnn), long=60)
     assert (short - long).abs().max() > 1e-3
-    assert_equal(*at_margins(cnn, cnn.receptive_radius, long=40), 1e-12)
+    assert_equal(*at_margins(cnn, cnn.receptive_radius, long=60), 1e-12)
 
 
 @every_network
@@ -230,7 +261,7 @@ def test_circular_padding_needs_half_the_radius_on_both_sides(build, dim):
     cnn = lively(build(dim, "circular"))
     short, long = at_margins(cnn, 0, long=40)
     assert (short - long).abs().max() > 1e-3
-    assert_equal(*at_margins(cnn, half_radius(cnn), long=40), 1e-12)
+    assert_equal(*at_margins(cnn, half_radius(cnn), long=60), 1e-12)
 
 
 @every_network
@@ -309,6 +340,11 @@ def test_a_unet_goes_up_as_often_as_down(down, up):
         SettingError, match=r"down and up must have the same number .*needs a doubling"
     ):
         UNet(1, 8, down, up)
+
+
+def test_a_number_of_blocks_is_not_negative():
+    with pytest.raises(SettingError, match="blocks must be zero or positive, got -1"):
+        UNet(blocks=-1)
 
 
 def test_a_padding_is_known(unchecked):

@@ -12,7 +12,7 @@ from convcnp.errors import ConvCNPError, SettingError, ShapeError
 from convcnp.models.attncnp import Attention, AttnCNP
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
 from convcnp.task import Task
 from helpers import assert_equal, lively, moments, random_task, rebuilt
 
@@ -42,9 +42,11 @@ MODELS: dict[str, Callable[[], Model]] = {
     "convcnp-powers": lambda: convcnp(powers=3),
     "convcnp-zeros": lambda: convcnp(padding="zeros"),
     "convcnp-circular": lambda: convcnp(padding="circular"),
+    "convcnp-positive-on-grid": lambda: convcnp(positivity="grid"),
     "convcnp-2d": lambda: convcnp(2, 2, points_per_unit=8.0),
     "convcnpxl": convcnpxl,
     "convcnpxl-3-channels": lambda: convcnpxl(1, 3),
+    "convcnp-ours": convcnp_ours,
     "small-unet-2d": lambda: small_unet(2, 2),
 }
 every_model = pytest.mark.parametrize("build", MODELS.values(), ids=MODELS.keys())
@@ -226,18 +228,26 @@ def test_predicting_has_no_side_effects(build):
 
 @pytest.mark.parametrize(
     "build, count",
-    [(CNP, 66_818), (AttnCNP, 149_250), (convcnp, 6_516), (convcnpxl, 50_580)],
+    [
+        (CNP, 66_818),
+        (AttnCNP, 149_250),
+        (convcnp, 6_516),
+        (convcnpxl, 50_580),
+        (convcnp_ours, 45_300),
+    ],
 )
-def test_parameter_counts_are_those_the_paper_s_models_have(build, count):
+def test_parameter_counts_are_the_published_ones(build, count):
     assert build().num_parameters == count
 
 
 # --- ConvCNP --------------------------------------------------------------------------------------
 
 
-def test_a_convcnp_is_algorithm_1():
+@pytest.mark.parametrize("positivity", ["target", "grid"])
+def test_a_convcnp_is_algorithm_1(positivity):
     """Follow the paper line by line, on a long grid and with zeros beyond it."""
-    model, task = lively(convcnp(padding="zeros", sigma_floor=0.01)).eval(), random_task()
+    model = lively(convcnp(padding="zeros", positivity=positivity, sigma_floor=0.01)).eval()
+    task = random_task()
     origin = task.x_context.min().item()
     t = origin + torch.arange(-256, 257).double() / 64  # (G,)
     x, y = task.x_context.flatten(), task.y_context.flatten()
@@ -249,9 +259,13 @@ def test_a_convcnp_is_algorithm_1():
         weight, bias = layer.conv.weight[:, :, 0], layer.conv.bias
         h = functional.conv1d(h, weight, bias, padding=2).relu()
     f = model.head.weight @ h[0] + model.head.bias[:, None]  # (2, G)
+    if positivity == "grid":
+        f = torch.stack([f[0], f[1].exp().log1p()])
     distance = (task.x_target.flatten()[:, None] - t) / model.decoder.length_scale
     mean, scale = f @ torch.exp(-0.5 * distance**2).T  # (M,) each
-    expected = torch.stack([mean, scale.exp().log1p() + 0.01])
+    if positivity == "target":
+        scale = scale.exp().log1p()
+    expected = torch.stack([mean, scale + 0.01])
     assert_equal(moments(model, task).flatten(1), expected.detach())
 
 
@@ -402,6 +416,11 @@ def test_margins_and_floors_are_not_negative(name, value):
 def test_margins_and_floors_may_be_zero():
     model = convcnp(margin=0.0, training_margin=0.0, sigma_floor=0.0).eval()
     assert model.covering_grid(Task.from_arrays([0.0, 1.0], [0.0, 1.0], [0.5])).shape == (65,)
+
+
+def test_sigma_is_made_positive_at_a_known_place(unchecked):
+    with pytest.raises(SettingError, match="positivity must be 'target' or 'grid', got 'cell'"):
+        convcnp(positivity="cell")
 
 
 @pytest.mark.parametrize("powers", [0, -1])

@@ -18,7 +18,7 @@ from convcnp.cnn import CNN, SimpleCNN, UNet
 from convcnp.grid import Field, ranges
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 from helpers import assert_equal, lively, moments, random_task, rebuilt
@@ -79,11 +79,18 @@ def built(preset: Callable[..., ConvCNP], dim_x: int, dim_y: int, **options: str
     return lively(preset(dim_x, dim_y, points_per_unit=points_per_unit, **options)).eval()
 
 
+def small_ours(dim_x: int, dim_y: int, **options: float) -> ConvCNP:
+    """Build a small `convcnp_ours`, residual blocks included: the whole takes minutes in 2-D."""
+    return ConvCNP(UNet(dim_x, 8, (8, 8), (8, 8), blocks=1), dim_y, **options)
+
+
 # The last one works on 384 x 384 cells, and takes a second each time.
 CASES = {
     "convcnp-1d": Case(convcnp, 1, 20),
     "convcnpxl-1d": Case(convcnpxl, 1, 10),
+    "convcnp-ours-1d": Case(convcnp_ours, 1, 5),
     "convcnp-2d": Case(convcnp, 2, 8),
+    "small-ours-2d": Case(small_ours, 2, 3),
     "convcnpxl-2d": Case(convcnpxl, 2, 1),
 }
 every_preset = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
@@ -271,6 +278,17 @@ def test_a_unix_time_stamp_is_as_good_as_zero_in_float32(case):
 
 
 FAR = st.floats(1, 1e6) | st.floats(-1e6, -1)
+
+
+@pytest.mark.parametrize("preset", [convcnp, convcnpxl])
+def test_sigma_made_positive_on_the_grid_does_not_see_its_end(preset):
+    case = Case(preset, 1, 4)
+
+    @case.check(seed=case.seeds, distance=FAR, shift=SHIFT)
+    def _(seed, distance, shift):
+        model = case.model(positivity="grid")
+        assert_far_target_does_not_matter(model, case.task(seed), [distance])
+        assert_shift_does_not_matter(model, case.task(seed), shift)
 
 
 @every_preset

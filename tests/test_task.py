@@ -273,16 +273,18 @@ def test_outputs_to_predict_fit_the_targets_and_the_channels(shape):
 @pytest.mark.parametrize(
     "bad, found",
     [
-        (torch.ones(1, 2, 1), r"torch\.float32 \(1, 2, 1\)"),
-        (torch.ones(1, 2, 1, dtype=torch.uint8), r"torch\.uint8 \(1, 2, 1\)"),
-        (torch.ones(1, 2, dtype=torch.bool), r"torch\.bool \(1, 2\)"),
-        (torch.ones(1, 3, 1, dtype=torch.bool), r"torch\.bool \(1, 3, 1\)"),
-        (torch.ones(1, 2, 2, dtype=torch.bool), r"torch\.bool \(1, 2, 2\)"),
+        (torch.ones(1, 2, 1), r"torch\.float32 of shape \(1, 2, 1\)"),
+        (torch.ones(1, 2, 1, dtype=torch.uint8), r"torch\.uint8 of shape \(1, 2, 1\)"),
+        (torch.ones(1, 2, dtype=torch.bool), r"torch\.bool of shape \(1, 2\)"),
+        (torch.ones(1, 3, 1, dtype=torch.bool), r"torch\.bool of shape \(1, 3, 1\)"),
+        (torch.ones(1, 2, 2, dtype=torch.bool), r"torch\.bool of shape \(1, 2, 2\)"),
     ],
     ids=["floats", "bytes", "missing-dimension", "points", "channels"],
 )
 def test_masks_are_boolean_with_one_entry_per_point_and_channel(name, bad, found):
-    expected = rf"{name} must be boolean, .*: expected torch\.bool \(1, 2, 1\), got {found}; write"
+    expected = (
+        rf"{name} must be boolean, .* expected torch\.bool of shape \(1, 2, 1\), got {found};"
+    )
     with pytest.raises(ShapeError, match=expected) as caught:
         Task(zeros(1, 2, 1), zeros(1, 2, 1), zeros(1, 2, 1), **{name: bad})
     assert f"{name}.bool()" in str(caught.value)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from convcnp.errors import SettingError, ShapeError
 from convcnp.grid import Grid
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
 from convcnp.models.tiling import predict_in_tiles
 from convcnp.task import Task
 from helpers import assert_equal, lively, moments, random_task, rebuilt
@@ -41,14 +41,18 @@ def series(width: float = 30.0, **options: int) -> Task:
 
 
 # Tiles of 4 and 20 units: the networks look 0.7 and 5.5 units around a target.
-PRESETS = [(convcnp, 256), (convcnpxl, 1280)]
-every_preset = pytest.mark.parametrize("preset, cells", PRESETS, ids=["convcnp", "convcnpxl"])
+PRESETS = {"convcnp": (convcnp, 256), "convcnpxl": (convcnpxl, 1280)}
+every_preset = pytest.mark.parametrize("preset, cells", PRESETS.values(), ids=PRESETS.keys())
 
 
 @every_preset
 @pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
 def test_tiles_give_the_numbers_of_one_piece(preset, cells, padding):
     assert_tiles_equal_one_piece(lively(preset(padding=padding)), series(), cells)
+
+
+def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks():
+    assert_tiles_equal_one_piece(lively(convcnp_ours()), series(), 1280)
 
 
 @every_preset

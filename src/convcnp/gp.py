@@ -23,6 +23,9 @@ class EQ:
 
     length_scale: float = 0.25
 
+    def __post_init__(self) -> None:
+        check_positive("length_scale", self.length_scale)
+
     def __call__(self, a: Float[Tensor, "B N Dx"], b: Float[Tensor, "B M Dx"]) -> Tensor:
         """Return the covariances between two sets of inputs."""
         return torch.exp(-0.5 * (_distance(a, b) / self.length_scale) ** 2)
@@ -37,6 +40,9 @@ class Matern52:
 
     # Paper: prints 1 + 4 sqrt(5) d with d = 4|x - x'|, which is not a kernel (it exceeds 1).
     length_scale: float = 0.25
+
+    def __post_init__(self) -> None:
+        check_positive("length_scale", self.length_scale)
 
     def __call__(self, a: Float[Tensor, "B N Dx"], b: Float[Tensor, "B M Dx"]) -> Tensor:
         """Return the covariances between two sets of inputs."""
@@ -57,6 +63,10 @@ class WeaklyPeriodic:
 
     envelope: float = 0.5
     frequency: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_positive("envelope", self.envelope)
+        check_positive("frequency", self.frequency)
 
     def __call__(self, a: Float[Tensor, "B N Dx"], b: Float[Tensor, "B M Dx"]) -> Tensor:
         """Return the covariances between two sets of inputs."""

@@ -131,7 +131,7 @@ Range = tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]
 def ranges(task: Task) -> tuple[Range, Range]:
     """Return the smallest and largest context inputs, and target inputs, of each task, in float64.
 
-    Where a task has no context, its targets stand in; where it has no targets, its context does.
+    Where a task has no context, its first target stands in; where it has no targets, its context.
     """
     context = _range(task.x_context, task.context_mask)
     target = _range(task.x_target, task.target_mask)
@@ -143,7 +143,7 @@ def ranges(task: Task) -> tuple[Range, Range]:
         )
         return low, high
 
-    return known(context, target), known(target, context)
+    return known(context, (target[0], target[0])), known(target, context)
 
 
 def _range(x: Float[Tensor, "B K Dx"], mask: Bool[Tensor, "B K Dy"]) -> Range:

@@ -142,13 +142,9 @@ def _check_points(x: Tensor, y: Tensor, x_target: Tensor, y_target: Tensor | Non
         if name == "y_target" and tensor is None:
             continue
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point() or tensor.dim() != 3:
-            found = (
-                f"{tensor.dtype} of shape {tuple(tensor.shape)}"
-                if isinstance(tensor, Tensor)
-                else type(tensor).__name__
-            )
             raise ShapeError(
-                f"{name} must be a floating-point tensor (tasks, points, dimensions), got {found}; "
+                f"{name} must be a floating-point tensor (tasks, points, dimensions), got "
+                f"{_described(tensor)}; "
                 "Task.from_arrays builds one task from plain arrays."
             )
     if x.shape[:2] != y.shape[:2]:
@@ -175,15 +171,20 @@ def _check_points(x: Tensor, y: Tensor, x_target: Tensor, y_target: Tensor | Non
         )
 
 
+def _described(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype} of shape {tuple(value.shape)}"
+    return type(value).__name__
+
+
 def _checked_mask(name: str, mask: Tensor | None, x: Tensor, channels: int) -> Tensor:
     shape = (*x.shape[:2], channels)
     if mask is None:
         return x.new_ones(shape, dtype=torch.bool)
-    if mask.dtype != torch.bool or mask.shape != shape:
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool or mask.shape != shape:
         raise ShapeError(
-            f"{name} must be boolean, one entry per point and channel: expected torch.bool "
-            f"{shape}, got {mask.dtype} {tuple(mask.shape)}; write {name}.bool() if it holds 0 "
-            "and 1."
+            f"{name} must be boolean, one entry per point and channel: expected torch.bool of "
+            f"shape {shape}, got {_described(mask)}; write {name}.bool() if it holds 0 and 1."
         )
     return mask
 
@@ -202,7 +203,8 @@ def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:
 
 
 def _as_points(values: ArrayLike) -> Tensor:
-    points = torch.as_tensor(np.asarray(values, dtype=np.float64))
+    # A copy: a task must not change with the arrays it was built from.
+    points = torch.from_numpy(np.array(values, dtype=np.float64, order="C"))
     if points.dim() not in (1, 2):
         raise ShapeError(
             "Arrays must have shape (points,) or (points, dimensions), got "

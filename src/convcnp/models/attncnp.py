@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, check_not_negative
 from convcnp.models.cnp import CNP, mlp
 from convcnp.task import Task
 
@@ -38,6 +38,7 @@ class AttnCNP(CNP):
         sigma_floor: float = 0.0,
     ) -> None:
         super().__init__(dim_x, dim_y, width=width, sigma_floor=sigma_floor)
+        check_not_negative("self_attention", self_attention)
         self.input_embedding = mlp([dim_x, width, width])
         self.self_attention = nn.ModuleList(
             SelfAttention(width, num_heads) for _ in range(self_attention)

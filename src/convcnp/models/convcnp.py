@@ -103,16 +103,21 @@ class ConvCNP(Model):
         return covering_grid(
             task,
             self.spacing,
-            Margin(
-                encoder_reach=self.encoder.reach,
-                decoder_reach=self.decoder.reach,
-                radius=self.cnn.receptive_radius * self.spacing,
-                padding=self.cnn.padding,
-                fixed=self.training_margin if self.training else self.margin,
-            ),
+            self.grid_margin,
             multiple=self.cnn.multiple,
             anchor=anchor,
             max_cells=self.max_cells,
+        )
+
+    @property
+    def grid_margin(self) -> Margin:
+        """How far the grid continues beyond the data."""
+        return Margin(
+            encoder_reach=self.encoder.reach,
+            decoder_reach=self.decoder.reach,
+            radius=self.cnn.receptive_radius * self.spacing,
+            padding=self.cnn.padding,
+            fixed=self.training_margin if self.training else self.margin,
         )
 
     @property

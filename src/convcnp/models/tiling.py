@@ -30,7 +30,8 @@ def predict_in_tiles(
     targets, on a grid anchored where the whole task's grid would be.
 
     Args:
-        cells_per_tile: Size of the grid that one tile may have, the overlap included.
+        cells_per_tile: Size of the grid that one tile may have, its overlap with others included;
+            exceeded where tiles would be thinner than a quarter of the overlap.
         progress: Called after every tile with the number of targets done and asked for.
     """
     model.check(task)
@@ -63,9 +64,12 @@ def predict_in_tiles(
 def _sizes(model: ConvCNP, cells_per_tile: int) -> tuple[float, float]:
     """Return the width of a tile's targets, and how far around them context is needed."""
     halo = model.receptive_radius
-    grid = int(cells_per_tile ** (1 / model.dim_x)) * model.spacing
-    # Not below half the halo: thinner tiles would be all overlap.
-    return max(grid - 2 * halo, halo / 2), halo
+    # Beyond the targets of a tile its grid has to cover what the context up to the halo needs, and
+    # is rounded up to a multiple of cells at either end.
+    beyond = model.grid_margin.end(torch.tensor(halo), torch.tensor(0.0)).item()
+    overlap = beyond + model.cnn.multiple * model.spacing
+    width = int(cells_per_tile ** (1 / model.dim_x)) * model.spacing - 2 * overlap
+    return max(width, halo / 2), halo
 
 
 def _tiles(
