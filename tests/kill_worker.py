@@ -10,25 +10,23 @@ import torch
 from convcnp import training
 from convcnp.experiment import Experiment
 
-directory, pause = Path(sys.argv[1]), sys.argv[2]
-torch.set_num_threads(1)
-experiment = Experiment.parse(
-    {
-        "data": "eq",
-        "model": "convcnp",
-        "training": {
-            "steps": 24,
-            "batch_size": 2,
-            "schedule": "cosine",
-            "average": 0.9,
-            "validate_every": 8,
-            "validation_tasks": 4,
-            "checkpoint_every": 1,
-        },
-    }
-)
-if pause == "in-write":
-    # Stop for a moment in the middle of every checkpoint write, so that a kill can hit it.
+EXPERIMENT = {
+    "data": "eq",
+    "model": "convcnp",
+    "training": {
+        "steps": 24,
+        "batch_size": 2,
+        "schedule": "cosine",
+        "average": 0.9,
+        "validate_every": 8,
+        "validation_tasks": 4,
+        "checkpoint_every": 1,
+    },
+}
+
+
+def pause_in_writes(directory: Path) -> None:
+    """Stop for a moment in the middle of every checkpoint write, so that a kill can hit it."""
     real_fsync = os.fsync
 
     def slow_fsync(descriptor: int) -> None:
@@ -38,6 +36,16 @@ if pause == "in-write":
         real_fsync(descriptor)
 
     training.os.fsync = slow_fsync
-training.train(
-    experiment.build_model(), experiment.source(), experiment.training, directory, resume=True
-)
+
+
+def main(directory: Path, pause: str) -> None:
+    torch.set_num_threads(1)
+    experiment = Experiment.parse(EXPERIMENT)
+    if pause == "in-write":
+        pause_in_writes(directory)
+    source = experiment.source()
+    training.train(experiment.build_model(), source, experiment.training, directory, resume=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])
