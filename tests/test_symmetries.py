@@ -79,7 +79,7 @@ def built(preset: Callable[..., ConvCNP], dim_x: int, dim_y: int, **options: str
     return lively(preset(dim_x, dim_y, points_per_unit=points_per_unit, **options)).eval()
 
 
-def small_ours(dim_x: int, dim_y: int, **options: float) -> ConvCNP:
+def small_ours(dim_x: int, dim_y: int = 1, **options: float) -> ConvCNP:
     """Build a small `convcnp_ours`, residual blocks included: the whole takes minutes in 2-D."""
     return ConvCNP(UNet(dim_x, 8, (8, 8), (8, 8), blocks=1), dim_y, **options)
 
