@@ -17,13 +17,14 @@ from rich.table import Table
 
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
-from benchmarks.steps import drawing, steps
+from benchmarks.steps import drawing, margins, steps
 from benchmarks.timing import Finding
 from benchmarks.training import overhead, throughput
 
 BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "steps": steps,
     "drawing": drawing,
+    "margins": margins,
     "prediction": prediction,
     "memory": memory,
     "throughput": throughput,

@@ -9,10 +9,11 @@ import torch
 from torch.nn.functional import pad
 
 from benchmarks.plain import copy_weights, train_step
-from benchmarks.timing import Contestant, Finding, flushing_denormals, interleaved, speed_up
+from benchmarks.timing import Contestant, Finding, interleaved, speed_up
 from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
 from convcnp.data.gp import GPSource
 from convcnp.data.source import seeded
+from convcnp.training import flushing_denormals
 
 LEAST = {"convcnp": 5.0, "convcnpxl": 8.0}  # the speed-up asked of each preset
 MAX_POINTS = GPSource().max_points
@@ -129,3 +130,37 @@ def drawing(quick: bool) -> list[Finding]:
     drawn, taken = times["draw"].milliseconds, times["step"].milliseconds
     parts = {"ms": round(drawn, 2), "step ms": round(taken, 2)}
     return [Finding("drawing 16 tasks", 100 * drawn / taken, "% of a step", most=15.0, parts=parts)]
+
+
+def margins(quick: bool) -> list[Finding]:
+    """Compare training steps of `convcnpxl` by padding and margin (decision 3)."""
+    tasks = [draw(i) for i in range(20 if quick else 100)]
+    settings = [
+        (padding, margin)
+        for padding in ("unobserved", "zeros", "circular")
+        for margin in (0.1, None)
+    ]
+    models = {
+        f"step, convcnpxl, {padding}, {'exact margin' if margin is None else 'margin 0.1'}": convcnpxl(
+            padding=padding, sigma_floor=1e-3, training_margin=margin
+        )
+        for padding, margin in settings
+    }
+    takers = {name: package_step(model) for name, model in models.items()}
+    with flushing_denormals():
+        times = interleaved(
+            {name: lambda i, step=step: step(tasks[i]) for name, step in takers.items()}, len(tasks)
+        )
+    least = min(taken.milliseconds for taken in times.values())
+    return [
+        Finding(
+            name,
+            taken.milliseconds / least,
+            "x the least",
+            parts={
+                "ms": round(taken.milliseconds, 2),
+                "cells": models[name].covering_grid(tasks[0]).shape[0],
+            },
+        )
+        for name, taken in times.items()
+    ]

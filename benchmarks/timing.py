@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 
-import torch
-
 
 @dataclass(frozen=True)
 class Finding:
@@ -93,13 +91,3 @@ def speed_up(name: str, ours: Times, plain: Times, least: float | None) -> Findi
             "processor-time ratio": round(median(plain.cpu) / median(ours.cpu), 2),
         },
     )
-
-
-@contextmanager
-def flushing_denormals() -> Iterator[None]:
-    """Round numbers below 1e-38 to zero, as the package's training does."""
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)

@@ -153,7 +153,8 @@ def test_a_unet_sees_no_farther_than_its_receptive_radius(build, size, dim, kern
 
 def test_the_preset_unet_sees_no_farther_than_its_receptive_radius():
     cnn = all_positive(UNet())
-    seen = torch.cat([seen_by(cnn, 1024, 512 + phase, 1) for phase in range(64)])
+    # Of its 64 phases the one at 61 looks farthest.
+    seen = torch.cat([seen_by(cnn, 1024, 512 + phase, 1) for phase in range(1, 64, 10)])
     assert seen.abs().max() == cnn.receptive_radius
 
 
@@ -212,7 +213,7 @@ def test_residual_blocks_add_to_what_they_read():
 @every_network
 def test_a_network_changes_neither_its_input_nor_its_gradients(build, padding):
     """Rectifying in place must not touch what is needed elsewhere."""
-    cnn, values = lively(build(1, padding)), drawn(1, 16, 2).requires_grad_()
+    cnn, values = lively(build(1, padding)), drawn(1, 8, 2).requires_grad_()
     before = values.detach().clone()
     beyond = drawn(2).requires_grad_()
     assert torch.autograd.gradcheck(lambda *field: tuple(cnn(Field(*field))), (values, beyond))

@@ -86,11 +86,11 @@ def small_ours(dim_x: int, dim_y: int = 1, **options: float) -> ConvCNP:
 
 # The last one works on 384 x 384 cells, and takes a second each time.
 CASES = {
-    "convcnp-1d": Case(convcnp, 1, 20),
-    "convcnpxl-1d": Case(convcnpxl, 1, 10),
-    "convcnp-ours-1d": Case(convcnp_ours, 1, 5),
-    "convcnp-2d": Case(convcnp, 2, 8),
-    "small-ours-2d": Case(small_ours, 2, 3),
+    "convcnp-1d": Case(convcnp, 1, 12),
+    "convcnpxl-1d": Case(convcnpxl, 1, 6),
+    "convcnp-ours-1d": Case(convcnp_ours, 1, 3),
+    "convcnp-2d": Case(convcnp, 2, 4),
+    "small-ours-2d": Case(small_ours, 2, 2),
     "convcnpxl-2d": Case(convcnpxl, 2, 1),
 }
 every_preset = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

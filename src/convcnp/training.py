@@ -106,13 +106,13 @@ def train(
     if resume and (directory / CHECKPOINT).exists():
         run.restore()
     run.start_metrics()
-    with _flushing_denormals():
+    with flushing_denormals():
         run.loop(source, validation or source, report)
     return run.finish()
 
 
 @contextmanager
-def _flushing_denormals() -> Iterator[None]:
+def flushing_denormals() -> Iterator[None]:
     """Round numbers below 1e-38 to zero: weight decay makes many, and each costs a step dearly."""
     torch.set_flush_denormal(True)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
@@ -133,50 +133,37 @@ def _positive_scale(h: Tensor) -> Tensor:
 
 
 def convcnp(
-    dim_x: int = 1,
-    dim_y: int = 1,
-    *,
-    padding: Padding = "unobserved",
-    **settings: float | str | None,
+    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: Any
 ) -> ConvCNP:
     """Build the paper's small model (6,516 parameters in 1-D); settings are those of `ConvCNP`.
 
     Example:
-        >>> sum(p.numel() for p in convcnp().parameters())
+        >>> convcnp().num_parameters
         6516
     """
-    return ConvCNP(SimpleCNN(dim_x, padding=padding), dim_y, **settings)  # type: ignore[arg-type]
+    return ConvCNP(SimpleCNN(dim_x, padding=padding), dim_y, **settings)
 
 
 def convcnpxl(
-    dim_x: int = 1,
-    dim_y: int = 1,
-    *,
-    padding: Padding = "unobserved",
-    **settings: float | str | None,
+    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: Any
 ) -> ConvCNP:
     """Build the paper's large model (50,580 parameters in 1-D); settings are those of `ConvCNP`.
 
     Example:
-        >>> sum(p.numel() for p in convcnpxl().parameters())
+        >>> convcnpxl().num_parameters
         50580
     """
-    return ConvCNP(UNet(dim_x, padding=padding), dim_y, **settings)  # type: ignore[arg-type]
+    return ConvCNP(UNet(dim_x, padding=padding), dim_y, **settings)
 
 
 def convcnp_ours(
-    dim_x: int = 1,
-    dim_y: int = 1,
-    *,
-    padding: Padding = "unobserved",
-    **settings: float | str | None,
+    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: Any
 ) -> ConvCNP:
     """Build a U-Net with residual blocks, fewer halvings and more channels where detail is.
 
     Example:
-        >>> sum(p.numel() for p in convcnp_ours().parameters())
+        >>> convcnp_ours().num_parameters
         45300
     """
     down, up = (16, 16, 16, 24, 32), (24, 16, 16, 16, 16)
-    cnn = UNet(dim_x, 16, down, up, blocks=1, padding=padding)
-    return ConvCNP(cnn, dim_y, **settings)  # type: ignore[arg-type]
+    return ConvCNP(UNet(dim_x, 16, down, up, blocks=1, padding=padding), dim_y, **settings)
