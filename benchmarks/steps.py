@@ -135,16 +135,13 @@ def drawing(quick: bool) -> list[Finding]:
 def margins(quick: bool) -> list[Finding]:
     """Compare training steps of `convcnpxl` by padding and margin (decision 3)."""
     tasks = [draw(i) for i in range(20 if quick else 100)]
-    settings = [
-        (padding, margin)
-        for padding in ("unobserved", "zeros", "circular")
-        for margin in (0.1, None)
-    ]
+    margins_tried = {"margin 0.1": 0.1, "exact margin": None}
     models = {
-        f"step, convcnpxl, {padding}, {'exact margin' if margin is None else 'margin 0.1'}": convcnpxl(
+        f"step, convcnpxl, {padding}, {label}": convcnpxl(
             padding=padding, sigma_floor=1e-3, training_margin=margin
         )
-        for padding, margin in settings
+        for padding in ("unobserved", "zeros", "circular")
+        for label, margin in margins_tried.items()
     }
     takers = {name: package_step(model) for name, model in models.items()}
     with flushing_denormals():
