@@ -79,7 +79,7 @@ def built(preset: Callable[..., ConvCNP], dim_x: int, dim_y: int, **options: str
     return lively(preset(dim_x, dim_y, points_per_unit=points_per_unit, **options)).eval()
 
 
-def small_ours(dim_x: int, dim_y: int = 1, **options: float) -> ConvCNP:
+def small_ours(dim_x: int, dim_y: int = 1, **options: float | str) -> ConvCNP:
     """Build a small `convcnp_ours`, residual blocks included: the whole takes minutes in 2-D."""
     return ConvCNP(UNet(dim_x, 8, (8, 8), (8, 8), blocks=1), dim_y, **options)
 
@@ -155,6 +155,15 @@ def assert_far_target_does_not_matter(model: Model, task: Task, distance: list[f
     low, high = x.amin((0, 1)), x.amax((0, 1))
     far = torch.where(away > 0, high, torch.where(away < 0, low, (low + high) / 2)) + away
     assert_equal(moments(model, with_target(task, far))[:, :, :-1], predicted(model, task))
+
+
+def assert_far_predictions_are_those_without_context(model: ConvCNP, task: Task) -> None:
+    """Where no observation reaches, and the grid has long ended, all is as if there were none."""
+    far = task.x_context.amax((0, 1)) + 1.01 * model.receptive_radius
+    x_target = torch.stack([far, far + 0.3, far + 1e6])[None]
+    known = moments(model, Task(task.x_context, task.y_context, x_target))
+    unknown = moments(model, Task(task.x_context[:, :0], task.y_context[:, :0], x_target[:, :1]))
+    assert_equal(known, unknown.expand_as(known))
 
 
 def assert_another_task_does_not_matter(model: Model, task: Task, other: Task) -> None:
@@ -299,6 +308,13 @@ def test_a_far_target_changes_no_other_prediction(case):
     @case.check(at_least=2, seed=case.seeds, distance=st.tuples(*steps))
     def _(seed, distance):
         assert_far_target_does_not_matter(case.model(), case.task(seed), list(distance))
+
+
+@pytest.mark.parametrize("positivity", ["target", "grid"])
+@pytest.mark.parametrize("name", [name for name in CASES if name != "convcnpxl-2d"])
+def test_far_from_all_data_predictions_are_those_without_context(name, positivity):
+    model = CASES[name].model(positivity=positivity)
+    assert_far_predictions_are_those_without_context(model, CASES[name].task(seed=0))
 
 
 @pytest.mark.parametrize("padding", ["zeros", "circular"])
@@ -491,6 +507,12 @@ FAR_TARGET_BREAKS = {
 def test_a_model_that_sees_the_end_of_its_grid_is_found_by_a_far_target(build):
     with pytest.raises(AssertionError):
         assert_far_target_does_not_matter(broken(build()), SMALL_TASK, [-1.03])
+
+
+def test_a_model_that_forgets_what_lies_beyond_is_found_far_away():
+    model = broken(ConvCNP(ForgetsWhatLiesBeyond(SimpleCNN())))
+    with pytest.raises(AssertionError):
+        assert_far_predictions_are_those_without_context(model, SMALL_TASK)
 
 
 def test_a_network_that_reads_its_grid_index_is_not_found_by_shifts():

@@ -16,7 +16,7 @@ from convcnp.errors import ResultError
 from convcnp.experiment import SOURCES
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
-from convcnp.zoo import load
+from convcnp.zoo import is_shipped, load
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,7 +99,10 @@ WITH_DATA = Scene("beyond it, with data", 4.0, 4.0)
 
 
 def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
-    """Draw Figure 2 (`figure2`) or a figure of Appendix C.2 (`appendix-eq`) with shipped models."""
+    """Draw Figure 2 (`figure2`) or a figure of Appendix C.2 (`appendix-eq`) with shipped models.
+
+    A row whose models do not ship is left out.
+    """
     processes = {f"appendix-{process}": process for process in SOURCES}
     if name == "figure2":
         rows = ["attncnp", "convcnpxl"]
@@ -112,6 +115,11 @@ def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
         raise ResultError(
             f"Expected the name of a figure, one of {known}, got {name!r}; choose one."
         )
+    rows = [row for row in rows if all(is_shipped(f"{process}-{row}") for process, _ in columns)]
+    if not rows:
+        raise ResultError(
+            f"Expected trained models for {name}, but none ship yet; train them first."
+        )
     figure = new_figure(len(rows), len(columns))
     panels = iter(figure.axes)
     for row in rows:
@@ -119,7 +127,8 @@ def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
             axes = next(panels)
             _draw_panel(axes, f"{process}-{row}", SOURCES[process], scene, seed)
             axes.set_title(f"{process}, {row}: {scene.title}", fontsize="small")
-    figure.axes[0].legend(loc="lower left", fontsize="x-small", frameon=False)
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     save_figure(figure, out / f"{name}.png")
     return out / f"{name}.png"
 

@@ -50,6 +50,11 @@ def load(name: str | Path) -> Predictor:
     return Predictor(Path(name).name, model.eval(), experiment, result)
 
 
+def is_shipped(name: str) -> bool:
+    """Tell whether a model of this name ships with the package."""
+    return (WEIGHTS / f"{name}.json").exists()
+
+
 def available() -> Iterator[dict[str, Any]]:
     """Yield the results of all shipped models, with the size of their weights in bytes."""
     for path in sorted(WEIGHTS.glob("*.json")):
