@@ -338,3 +338,12 @@ def test_our_errors_are_ours_and_the_builtin_s_they_resemble():
     for error in (ShapeError, NonFiniteError):
         assert issubclass(error, ConvCNPError)
         assert issubclass(error, ValueError)
+
+
+def test_a_batch_is_a_sequence_of_batches_of_one():
+    task = random_task(batch_size=3)
+    assert len(task) == 3
+    assert [single.x_context.shape for single in task] == [(1, 8, 1)] * 3
+    assert torch.equal(task[-1].y_context, task.y_context[2:])
+    with pytest.raises(IndexError):
+        task[3]

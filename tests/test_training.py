@@ -128,6 +128,11 @@ def test_training_reports_every_step_and_the_metrics_when_validated(tmp_path):
     assert seen == [(1, False), (2, False), (3, True), (4, False), (5, False), (6, True)]
 
 
+def test_metrics_reach_tensorboard_if_asked(tmp_path):
+    train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path, tensorboard=True)
+    assert list((tmp_path / "tensorboard").glob("events.out.tfevents.*"))
+
+
 def test_a_cut_checkpoint_is_refused_with_a_sentence(tmp_path):
     train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path)
     path = tmp_path / CHECKPOINT

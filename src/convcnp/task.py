@@ -61,7 +61,8 @@ class Task:
     ) -> Task:
         """Build one task from arrays or lists of shape (points,) or (points, dimensions).
 
-        NaN in an output means that this channel was not observed there.
+        NaN in an output means that this channel was not observed there. A target whose outputs are
+        all NaN is not asked for, and its prediction means nothing: leave `y_target` out to predict.
 
         Example:
             >>> task = Task.from_arrays([0.0, 1.0], [2.0, float("nan")], [0.5])
@@ -109,8 +110,14 @@ class Task:
         """Pin every tensor, so that copies to a GPU overlap with its work."""
         return self._unchecked(lambda tensor: tensor.pin_memory())
 
-    def __getitem__(self, index: slice) -> Task:
-        """Take a slice of the batch."""
+    def __len__(self) -> int:
+        return self.batch_size
+
+    def __getitem__(self, index: int | slice) -> Task:
+        """Take one task or a slice of the batch; the result is a batch as well."""
+        if isinstance(index, int):
+            position = range(self.batch_size)[index]  # IndexError beyond the end, as in a list
+            index = slice(position, position + 1)
         return self._unchecked(lambda tensor: tensor[index])
 
     def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Task:

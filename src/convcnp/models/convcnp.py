@@ -60,7 +60,9 @@ class ConvCNP(Model):
         check_not_negative("training_margin", training_margin or 0.0)
         check_not_negative("sigma_floor", sigma_floor)
         if positivity not in ("target", "grid"):
-            raise SettingError(f"positivity must be 'target' or 'grid', got {positivity!r}.")
+            raise SettingError(
+                f"positivity must be 'target' or 'grid', got {positivity!r}; choose one."
+            )
         self.spacing = 1 / points_per_unit
         self.margin, self.training_margin = margin, training_margin
         self.sigma_floor, self.positivity, self.max_cells = sigma_floor, positivity, max_cells
