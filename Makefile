@@ -34,8 +34,8 @@ test-all: $(STAMP)  ## Run all tests, the slow ones too
 demo: $(STAMP)  ## Set up and make a first prediction with a picture in out/
 	$(BIN)/python demo/demo.py
 
-bench: $(STAMP)  ## Measure speed and memory as ratios, and write bench.json
-	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks
+bench: $(STAMP)  ## Measure speed and memory as ratios, and write results/bench.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out results/bench.json
 
 tables: $(STAMP)  ## Write the tables of README and docs from result files
 	$(BIN)/python tools/update_tables.py

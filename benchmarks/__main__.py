@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -20,6 +18,7 @@ from benchmarks.prediction import prediction
 from benchmarks.steps import drawing, margins, steps
 from benchmarks.timing import Finding
 from benchmarks.training import overhead, throughput
+from convcnp.runner import commit, hardware, versions
 
 BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "steps": steps,
@@ -76,29 +75,17 @@ def _table(findings: Sequence[Finding]) -> Table:
 
 def _report(findings: Sequence[Finding], quick: bool) -> dict[str, object]:
     return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "quick": quick,
-        "machine": {
-            "processor": _processor(),
-            "cores": os.cpu_count(),
-            "system": platform.platform(),
-            "load": os.getloadavg(),
-        },
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "threads": torch.get_num_threads(),
+        "load": os.getloadavg(),
+        "hardware": hardware(),
+        "versions": versions(),
+        "commit": commit(),
         "findings": [
             vars(finding) | {"target": finding.target, "is_met": finding.is_met}
             for finding in findings
         ],
     }
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
-    models = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor()
 
 
 if __name__ == "__main__":

@@ -88,8 +88,8 @@ def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
     main(["drawing", "--quick", "--out", str(tmp_path / "bench.json")])
     report = json.loads((tmp_path / "bench.json").read_text())
     (finding,) = report["findings"]
-    assert report["torch"] == torch.__version__
-    assert report["threads"] == torch.get_num_threads()
+    assert report["versions"]["torch"] == torch.__version__
+    assert report["hardware"]["threads"] == torch.get_num_threads()
     assert finding["name"] == "drawing 16 tasks"
     assert finding["value"] > 0
     assert "at most 15 %" in capsys.readouterr().out

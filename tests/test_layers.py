@@ -1,4 +1,4 @@
-"""Imports point up the layout list only (STYLE, section 2)."""
+"""Imports point up the layout list only."""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -22,14 +22,12 @@ LAYERS = [
     "evaluation",
     "training",
     "experiment",
-    "report",
     "reporting",
     "runner",
     "zoo",
     "tables",
     "figures",
     "cli",
-    "__main__",
 ]
 
 PACKAGE = Path(convcnp.__file__).parent

@@ -96,7 +96,7 @@ def test_the_tables_of_readme_and_docs_are_not_stale():
 
 
 def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
-    for path in (ROOT / "results").rglob("*.json"):
+    for path in (ROOT / "results").glob("*/*.json"):
         result = json.loads(path.read_text())
         experiment = ROOT / "experiments" / path.parent.name / f"{path.stem}.toml"
         assert experiment.exists(), path

@@ -1,10 +1,11 @@
 """Write the generated tables into README and docs; with --check, fail if they are stale."""
 
+import json
 import re
 import sys
 from pathlib import Path
 
-from convcnp.tables import build_table
+from convcnp.tables import Table, build_table
 
 ROOT = Path(__file__).parent.parent
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -15,10 +16,29 @@ def updated(text: str) -> str:
 
     def fresh(match: re.Match[str]) -> str:
         name = match["name"]
-        table = build_table(name, ROOT / "experiments", ROOT / "results").markdown()
+        if name == "margins":
+            table = margins_table()
+        else:
+            table = build_table(name, ROOT / "experiments", ROOT / "results").markdown()
         return f"<!-- {name} -->\n{table}<!-- /{name} -->"
 
     return re.sub(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", fresh, text, flags=re.DOTALL)
+
+
+def margins_table() -> str:
+    """Return the training times by padding and margin that `make bench` measured."""
+    findings = json.loads((ROOT / "results/bench.json").read_text())["findings"]
+    rows = [
+        [
+            *finding["name"].split(", ")[2:],
+            f"{finding['parts']['cells']}",
+            f"{finding['value']:.2f}",
+        ]
+        for finding in findings
+        if "margin" in finding["name"]
+    ]
+    header = ["Padding", "Trained on", "Cells", "Time of a step, relative to the least"]
+    return Table("", header, rows).markdown()
 
 
 def main() -> int:

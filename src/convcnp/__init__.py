@@ -1,4 +1,4 @@
-"""Predictions with honest uncertainty from irregular series, scattered points and images."""
+"""Predictions with honest uncertainty from irregular series and scattered points."""
 
 from convcnp.cnn import SimpleCNN, UNet
 from convcnp.errors import ConvCNPError

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as RichTable
 
-from convcnp.errors import ConvCNPError
+from convcnp.errors import ConvCNPError, import_extra
 
 app = typer.Typer(
-    help="Predictions with honest uncertainty from irregular series, scattered points and images.",
+    help="Predictions with honest uncertainty from irregular series and scattered points.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -50,7 +51,7 @@ def run(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write metrics for TensorBoard.")
     ] = False,
-    accelerator: Annotated[str, typer.Option(help="Where to train: cpu, gpu or mps.")] = "cpu",
+    accelerator: Annotated[str, typer.Option(help="Where to train: cpu or gpu.")] = "cpu",
     devices: Annotated[int, typer.Option(min=1, help="Devices, one process each.")] = 1,
     threads: Annotated[
         int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
@@ -58,7 +59,6 @@ def run(
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
     import torch
-    from lightning_fabric import Fabric
 
     from convcnp.experiment import Experiment
     from convcnp.reporting import ProgressReporter
@@ -69,18 +69,24 @@ def run(
     experiment = Experiment.load(file, settings or [], smoke=smoke)
     name = f"{file.resolve().parent.name}/{file.stem}"
     directory = out or Path("runs", *(["smoke"] if smoke else []), name)
-    fabric = Fabric(accelerator=accelerator, devices=devices)
+    fabric = import_extra("lightning_fabric", "train").Fabric(
+        accelerator=accelerator, devices=devices
+    )
     fabric.launch()
-    with ProgressReporter(file.stem, experiment.training.steps) as report:
-        result = run_experiment(
-            experiment,
-            name,
-            directory,
-            resume=resume,
-            fabric=fabric,
-            tensorboard=tensorboard,
-            report=report,
-        )
+    try:
+        with ProgressReporter(file.stem, experiment.training.steps) as report:
+            result = run_experiment(
+                experiment,
+                name,
+                directory,
+                resume=resume,
+                fabric=fabric,
+                tensorboard=tensorboard,
+                report=report,
+            )
+    except KeyboardInterrupt:
+        _say(f"Stopped. The run is kept in {directory}; the same command with --resume goes on.")
+        raise typer.Exit(130) from None
     print(f"{file.stem}: {_sentence(result)} Wrote {directory}.")
 
 
@@ -116,7 +122,10 @@ def models(as_json: AsJson = False) -> None:
     if as_json:
         print(json.dumps(shipped))
         return
-    table = RichTable("Name", "Data", "Log-likelihood", "Parameters", "Size")
+    table = RichTable()
+    table.add_column("Name", no_wrap=True)
+    for heading in ("Data", "Log-likelihood", "Parameters", "Size"):
+        table.add_column(heading)
     for result in shipped:
         table.add_row(
             Path(result["name"]).name,
@@ -199,16 +208,17 @@ def _sentence(result: dict[str, Any]) -> str:
     return f"{text} (exact GP: {exact['log_likelihood']:.3f})." if exact else f"{text}."
 
 
+def _say(text: str) -> None:
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True)
+
+
 def main() -> None:
     """Run the command line; an error of ours is a sentence and exit code 2."""
     try:
         app()
     except ConvCNPError as error:
-        Console(stderr=True).print(f"[bold red]Error:[/] {error}", highlight=False, soft_wrap=True)
+        _say(f"[bold red]Error:[/] {escape(str(error))}")
         sys.exit(2)
-    except KeyboardInterrupt:
-        Console(stderr=True).print("Stopped. The same command with --resume goes on with a run.")
-        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -250,4 +250,6 @@ class UNet(CNN):
         return h, beyond
 
     def _repeated(self, h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C P Q"]:
-        return functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")
+        return functional.interpolate(
+            h, scale_factor=(1 if self.dim == 1 else 2, 2), mode="nearest"
+        )

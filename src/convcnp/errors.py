@@ -1,5 +1,10 @@
 """Everything we raise on purpose: each message says what was expected, what came, what to do."""
 
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
 
 class ConvCNPError(Exception):
     """Base of every error a user can cause."""
@@ -39,6 +44,20 @@ class ModelNotFoundError(ConvCNPError, LookupError):
 
 class ResultError(ConvCNPError, ValueError):
     """Raise when result files are missing or cannot be read."""
+
+
+class MissingExtraError(ConvCNPError, ImportError):
+    """Raise when an optional dependency is needed and not installed."""
+
+
+def import_extra(module: str, extra: str) -> ModuleType:
+    """Import a module that comes with one of the package's extras."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"This needs {error.name}, which is not installed; pip install 'convcnp[{extra}]'."
+        ) from error
 
 
 def check_positive(name: str, value: float) -> None:

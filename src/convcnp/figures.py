@@ -12,7 +12,7 @@ from torch import Tensor
 
 from convcnp.data.gp import GPSource
 from convcnp.data.source import FunctionSource, seeded
-from convcnp.errors import ResultError
+from convcnp.errors import ResultError, import_extra
 from convcnp.experiment import SOURCES
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
@@ -64,9 +64,8 @@ def draw_context(axes: Axes, task: Task) -> None:
 
 def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6) -> Figure:
     """Return a figure with a grid of axes, drawn without a screen."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure_type = import_extra("matplotlib.figure", "plot").Figure
+    figure: Figure = figure_type(figsize=(width * columns, height * rows), layout="constrained")
     figure.subplots(rows, columns, squeeze=False, sharex="col")
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)

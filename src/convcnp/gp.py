@@ -10,11 +10,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.errors import check_not_negative, check_positive
+from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
-Kernel = Callable[[Tensor, Tensor], Tensor]  # (B, N, Dx), (B, M, Dx) -> (B, N, M)
+# A stationary covariance: (B, N, Dx), (B, M, Dx) -> (B, N, M).
+Kernel = Callable[[Tensor, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,9 @@ class GaussianProcess:
 
     Args:
         noise: Variance of the noise on every observation, targets included.
-        jitter: Variance added to the context's covariance so that it can be factorised. A smooth
-            noise-free process is predicted so well that its score is limited by this number.
+        jitter: Variance added to every observation, so that a covariance can be factorised, and to
+            every prediction: a smooth noise-free process is predicted so well that this number
+            limits its score.
     """
 
     def __init__(self, kernel: Kernel, *, noise: float = 0.0, jitter: float = 1e-8) -> None:
@@ -127,7 +129,13 @@ class GaussianProcess:
     ) -> Float[Tensor, "B K Dy"]:
         """Draw functions and return their noisy values at the given inputs, in float64."""
         x = x.double()
-        jitter = torch.eye(x.shape[1], dtype=x.dtype) * (self.noise + self.jitter)
-        factor = torch.linalg.cholesky(self.kernel(x, x) + jitter)
-        white = torch.randn(*x.shape[:2], channels, dtype=x.dtype, generator=generator)
+        jitter = torch.eye(x.shape[1]).to(x) * (self.noise + self.jitter)
+        try:
+            factor = torch.linalg.cholesky(self.kernel(x, x) + jitter)
+        except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
+            raise SettingError(
+                f"A covariance of {x.shape[1]} points must have a Cholesky factor, but has none "
+                f"with a jitter of {self.jitter:g}; draw fewer points, or raise jitter."
+            ) from error
+        white = torch.randn(*x.shape[:2], channels, dtype=x.dtype, generator=generator).to(x)
         return factor @ white

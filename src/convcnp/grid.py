@@ -131,7 +131,7 @@ Range = tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]
 def ranges(task: Task) -> tuple[Range, Range]:
     """Return the smallest and largest context inputs, and target inputs, of each task, in float64.
 
-    Where a task has no context, its first target stands in; where it has no targets, its context.
+    Without context the smallest target stands in; without targets the context does.
     """
     context = _range(task.x_context, task.context_mask)
     target = _range(task.x_target, task.target_mask)

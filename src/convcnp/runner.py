@@ -81,7 +81,8 @@ def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict
         return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
 
     model.eval()
-    result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks())))
+    device = next(model.parameters()).device
+    result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks(), device)))
     if source.ceiling(next(tasks())) is not None:
         exact = Score.of(log_likelihoods(source.ceiling, tasks()))  # type: ignore[arg-type]
         result["exact_gp"] = dataclasses.asdict(exact)

@@ -31,7 +31,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from convcnp.data.source import Source, seeded
-from convcnp.errors import CheckpointError, DivergedError
+from convcnp.errors import CheckpointError, DivergedError, import_extra
 from convcnp.evaluation import TRAINING_SEEDS, VALIDATION_SEEDS, fixed_tasks, log_likelihoods
 from convcnp.models.base import Model
 from convcnp.task import Task
@@ -58,7 +58,8 @@ class TrainingSettings(BaseModel):
     weight_decay: NonNegativeFloat = 1e-5
     schedule: Literal["constant", "cosine"] = "constant"
     warmup: NonNegativeInt = 0  # steps over which the learning rate rises from zero
-    clip: PositiveFloat | None = 1.0  # largest norm of the gradient
+    # Paper: does not clip; without it a rare batch can throw a run far back.
+    clip: NonNegativeFloat = 1.0  # largest norm of the gradient; 0 is no limit
     average: float | None = Field(None, gt=0, lt=1)  # decay of the moving average of the weights
     patience: PositiveInt | None = None  # stop after this many validations without a better one
     validate_every: PositiveInt = 2560
@@ -160,12 +161,11 @@ class _Run:
         fabric: Fabric | None,
         tensorboard: bool,
     ) -> None:
-        from lightning_fabric import Fabric
-
         self.settings, self.directory = settings, directory
-        self.fabric = fabric or Fabric(accelerator="cpu", devices=1)
-        self.progress = Progress()
-        self.model = model.to(self.fabric.device)
+        fabric_module = import_extra("lightning_fabric", "train")
+        self.fabric = fabric or fabric_module.Fabric(accelerator="cpu", devices=1)
+        self.progress, self.saved_step = Progress(), 0
+        self.model = model.to(self.fabric.device).train()
         optimizer = torch.optim.Adam(
             model.parameters(),
             lr=settings.learning_rate,
@@ -175,7 +175,8 @@ class _Run:
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
         self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
         self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
-        self.tensorboard = _tensorboard(directory) if tensorboard else None
+        self.tensorboard = None
+        self.wants_tensorboard = tensorboard and self.fabric.is_global_zero
 
     @property
     def judged(self) -> Model:
@@ -203,11 +204,12 @@ class _Run:
         task = task.to(self.fabric.device)
         loss = -self.wrapped(task).log_likelihood(task.y_target).mean()
         self.fabric.backward(loss)
-        if self.settings.clip is not None:
-            self.fabric.clip_gradients(
+        self._refuse_divergence("loss", loss)
+        if self.settings.clip:
+            norm = self.fabric.clip_gradients(
                 self.wrapped, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
             )
-        self._refuse_divergence(loss)
+            self._refuse_divergence("norm of the gradient", norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.average is not None and self.settings.average is not None:
@@ -220,12 +222,17 @@ class _Run:
         self.progress.step += 1
         self.progress.losses.append(loss.item())
 
-    def _refuse_divergence(self, loss: Tensor) -> None:
-        if not loss.isfinite():
+    def _refuse_divergence(self, name: str, value: Tensor | None) -> None:
+        if value is not None and not value.isfinite():
+            path = self.directory / CHECKPOINT
+            kept = (
+                f"the run up to step {self.saved_step} is kept in {path}"
+                if path.exists()
+                else ("nothing was saved yet")
+            )
             raise DivergedError(
-                f"The loss must stay finite, got {loss.item()} at step {self.progress.step}; the "
-                f"best weights so far (step {self.progress.best_step}) are kept in "
-                f"{self.directory / CHECKPOINT}. Lower training.learning_rate or training.clip."
+                f"The {name} must stay finite, got {value.item()} at step {self.progress.step}; "
+                f"{kept}. Start again with a lower training.learning_rate or training.clip."
             )
 
     def validate(self, source: Source) -> dict[str, float]:
@@ -261,7 +268,11 @@ class _Run:
                 self.tensorboard.add_scalar(name, metrics[name], int(metrics["step"]))
 
     def start_metrics(self) -> None:
-        """Begin the table of metrics, or cut it back to the step we resume from."""
+        """Begin the metrics, or cut them back to the step we resume from."""
+        if self.wants_tensorboard:
+            writer = import_extra("torch.utils.tensorboard", "tensorboard").SummaryWriter
+            purge = self.progress.step + 1
+            self.tensorboard = writer(str(self.directory / "tensorboard"), purge_step=purge)
         path = self.directory / METRICS
         _, *rows = path.read_text().splitlines() if path.exists() else [""]
         kept = [row for row in rows if int(row.split(",")[0]) <= self.progress.step]
@@ -280,11 +291,13 @@ class _Run:
         for index, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
         write_tensors(self.directory / CHECKPOINT, tensors, {"progress": asdict(self.progress)})
+        self.saved_step = self.progress.step
 
     def restore(self) -> None:
         tensors, metadata = read_tensors(self.directory / CHECKPOINT)
         try:
             self.progress = Progress(**metadata["progress"])
+            self.saved_step = self.progress.step
             self.model.load_state_dict(_below("model", tensors))
             self.best = _below("best", tensors)
             if self.average is not None:
@@ -310,12 +323,6 @@ class _Run:
         self.model.load_state_dict(self.best)
         self.model.eval()
         return self.progress
-
-
-def _tensorboard(directory: Path) -> Any:  # noqa: ANN401 - an optional dependency
-    from torch.utils.tensorboard import SummaryWriter
-
-    return SummaryWriter(str(directory / "tensorboard"))
 
 
 def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from convcnp.data.source import FunctionSource
+from convcnp.errors import SettingError
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class SawtoothSource(FunctionSource):
     """
 
     max_points: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.dim_x, self.dim_y) != (1, 1):
+            raise SettingError(
+                "The sawtooth process has one input dimension and one channel, got "
+                f"{self.dim_x} and {self.dim_y}; leave them out."
+            )
 
     def values(
         self, x: Float[Tensor, "B K Dx"], generator: torch.Generator

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, check_positive
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -73,6 +73,10 @@ class FunctionSource:
                 "A source needs low < high and max_points >= 3, got "
                 f"low = {self.low}, high = {self.high}, max_points = {self.max_points}."
             )
+        if self.sizes not in ("batch", "task"):
+            raise SettingError(f"sizes must be 'batch' or 'task', got {self.sizes!r}; choose one.")
+        check_positive("dim_x", self.dim_x)
+        check_positive("dim_y", self.dim_y)
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw functions, and split the points at which each is seen into context and targets."""
