@@ -109,7 +109,10 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_pa
     from convcnp.data.source import seeded
 
     object.__setattr__(source, "bad", {seeded(0, 4, 0).initial_seed()})
-    with pytest.raises(DivergedError, match=r"must stay finite, got nan at step 4; the run up to step 4 is kept.*lower"):
+    with pytest.raises(
+        DivergedError,
+        match=r"must stay finite, got nan at step 4; the run up to step 4 is kept.*lower",
+    ):
         train(seeded_model(), source, settings(), tmp_path)
     tensors, metadata = read_tensors(tmp_path / CHECKPOINT)
     assert metadata["progress"]["step"] == 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 
 from rich.console import Console
@@ -22,7 +23,7 @@ class ProgressReporter:
     def __init__(self, name: str, steps: int, console: Console | None = None) -> None:
         self.name, self.steps = name, steps
         self.console = console or Console(stderr=True)
-        self._score = float("nan")
+        self._score, self._next_update = float("nan"), 0.0
         self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -30,6 +31,7 @@ class ProgressReporter:
             TextColumn("loss {task.fields[loss]:.3f}  log-likelihood {task.fields[score]:.3f}"),
             TimeRemainingColumn(),
             console=self.console,
+            refresh_per_second=2,  # drawing the bar takes as long as a small training step
             disable=not self.console.is_terminal,
         )
 
@@ -52,6 +54,9 @@ class ProgressReporter:
         """Take note of a finished step, and of the metrics if the model was just validated."""
         self._score = metrics.get("log_likelihood", self._score)
         if self.console.is_terminal:
+            if not metrics and time.monotonic() < self._next_update:
+                return
+            self._next_update = time.monotonic() + 0.25
             recent = progress.losses[-100:]
             loss = sum(recent) / len(recent) if recent else metrics["loss"]
             self._bar.update(self._row, completed=progress.step, loss=loss, score=self._score)

@@ -204,12 +204,13 @@ class _Run:
         task = task.to(self.fabric.device)
         loss = -self.wrapped(task).log_likelihood(task.y_target).mean()
         self.fabric.backward(loss)
-        self._refuse_divergence("loss", loss)
+        self._refuse_divergence("loss", loss_value := loss.item())
         if self.settings.clip:
             norm = self.fabric.clip_gradients(
                 self.wrapped, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
             )
-            self._refuse_divergence("norm of the gradient", norm)
+            assert norm is not None
+            self._refuse_divergence("norm of the gradient", norm.item())
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.average is not None and self.settings.average is not None:
@@ -220,18 +221,15 @@ class _Run:
                 - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
             )
         self.progress.step += 1
-        self.progress.losses.append(loss.item())
+        self.progress.losses.append(loss_value)
 
-    def _refuse_divergence(self, name: str, value: Tensor | None) -> None:
-        if value is not None and not value.isfinite():
+    def _refuse_divergence(self, name: str, value: float) -> None:
+        if not math.isfinite(value):
             path = self.directory / CHECKPOINT
-            kept = (
-                f"the run up to step {self.saved_step} is kept in {path}"
-                if path.exists()
-                else ("nothing was saved yet")
-            )
+            saved = f"the run up to step {self.saved_step} is kept in {path}"
+            kept = saved if path.exists() else "nothing was saved yet"
             raise DivergedError(
-                f"The {name} must stay finite, got {value.item()} at step {self.progress.step}; "
+                f"The {name} must stay finite, got {value} at step {self.progress.step}; "
                 f"{kept}. Start again with a lower training.learning_rate or training.clip."
             )
 
