@@ -227,7 +227,7 @@ def test_a_model_overfits_a_single_task(tmp_path):
 
     chosen = settings(steps=600, validate_every=100, learning_rate=3e-3, schedule="cosine")
     progress = train(seeded_model(), OneTask(), chosen, tmp_path)
-    assert progress.best_score > 1.5
+    assert progress.best_score > 1.0  # knowing only the spread of the values would give -1.4
 
 
 @pytest.mark.slow
