@@ -1,8 +1,10 @@
 """The command line, run as a user runs it."""
 
 import json
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,25 @@ def test_a_mistake_in_the_real_process_shows_no_traceback():
     assert done.returncode == 2
     assert done.stderr.startswith("Error: Expected the name of a shipped model")
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):
+    changes = ["--set", "training.steps=100000", "--set", "training.validate_every=100000"]
+    command = [sys.executable, "-m", "convcnp.cli", "run", FILE, "--smoke", *changes]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    until = time.monotonic() + 120
+    while not (tmp_path / "checkpoint.safetensors").exists():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped. The run is kept in" in errors
+    assert "--resume goes on" in errors
+    assert "Traceback" not in errors
 
 
 def test_tables_come_in_three_forms():

@@ -103,7 +103,7 @@ def train(
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
     """
-    run = _Run(model, source, settings, directory, fabric=fabric, tensorboard=tensorboard)
+    run = _Run(model, settings, directory, fabric=fabric, tensorboard=tensorboard)
     if resume and (directory / CHECKPOINT).exists():
         run.restore()
     run.start_metrics()
@@ -154,7 +154,6 @@ class _Run:
     def __init__(
         self,
         model: Model,
-        source: Source,
         settings: TrainingSettings,
         directory: Path,
         *,
