@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -78,7 +79,7 @@ class Convolution(nn.Module):
         return self.conv(h), response
 
 
-class CNN(nn.Module):
+class CNN(nn.Module, ABC):
     """A network between fields; subclasses define `layers_forward`."""
 
     channels_in: int
@@ -102,11 +103,11 @@ class CNN(nn.Module):
         image = h.movedim(1, -1)
         return Field(image if self.dim == 2 else image[:, 0], beyond)
 
+    @abstractmethod
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers to channel-first values and to the constant beyond the grid."""
-        raise NotImplementedError
 
 
 def _relu(h: Tensor, beyond: Tensor) -> tuple[Tensor, Tensor]:

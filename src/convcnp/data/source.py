@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -48,7 +49,7 @@ def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
 
 
 @dataclass(frozen=True)
-class FunctionSource:
+class FunctionSource(ABC):
     """Tasks made of random functions, observed at uniformly drawn inputs (Appendix C.2).
 
     A new process is a subclass with one method, `values`.
@@ -100,11 +101,11 @@ class FunctionSource:
             batch_size, length, self.dim_y
         )
 
+    @abstractmethod
     def values(
         self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
     ) -> Float[Tensor, "B K Dy"]:
         """Draw one function per task and return its values at the inputs."""
-        raise NotImplementedError
 
     def ceiling(self, task: Task) -> GaussianPredictive | None:
         """Return the best possible prediction, where it is known: here it is not."""
