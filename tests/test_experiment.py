@@ -72,7 +72,7 @@ def test_the_seed_decides_the_initial_weights_and_leaves_the_global_generator_al
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_draws_for_evaluation_with_sizes_per_task(name):
-    source = Experiment.parse({"data": name, "model": "cnp"}).evaluation_source()
+    source = Experiment.parse({"data": name, "model": "cnp"}).source().held_out("test")
     task = source.draw(8, torch.Generator().manual_seed(0))
     assert len(set(task.context_mask.sum((1, 2)).tolist())) > 1
 

@@ -39,7 +39,7 @@ def test_a_result_says_all_that_a_number_depends_on(finished):
 def test_a_loaded_run_scores_what_its_result_says(finished):
     directory, result = finished
     predictor = load(directory)
-    source = predictor.experiment.evaluation_source()
+    source = predictor.experiment.source().held_out("test")
     again = evaluate(predictor.model, source, EvaluationSettings(num_tasks=8))
     assert again["log_likelihood"] == pytest.approx(result["log_likelihood"], abs=1e-6)
     other = evaluate(predictor.model, source, EvaluationSettings(num_tasks=8, seed=7))
@@ -73,7 +73,7 @@ def test_publishing_an_unfinished_run_is_refused(tmp_path):
 
 
 def test_fixed_tasks_are_the_same_however_many_are_asked_for():
-    source = Experiment.load(FILE).evaluation_source()
+    source = Experiment.load(FILE).source().held_out("test")
     few = list(fixed_tasks(source, 3, seed=5))
     many = list(fixed_tasks(source, 60, seed=5))
     assert torch.equal(few[0].y_target, many[0].y_target[:3])
@@ -88,7 +88,7 @@ def test_a_score_is_the_mean_over_tasks_with_its_standard_error():
 
 
 def test_the_exact_gp_scores_what_is_known_of_it():
-    source = Experiment.parse({"data": "matern", "model": "cnp"}).evaluation_source()
+    source = Experiment.parse({"data": "matern", "model": "cnp"}).source().held_out("test")
     scores = log_likelihoods(source.ceiling, fixed_tasks(source, 500, seed=1))
     assert scores.mean().item() == pytest.approx(1.0, abs=0.15)  # over 1000 tasks: 1.00
 
@@ -103,7 +103,7 @@ def test_a_shipped_model_has_the_score_of_its_result_file(name):
     published = ROOT / "results" / f"{result['name']}.json"
     assert json.loads(published.read_text()) == result
     # The first 50 of the thousand tasks: the whole score is `convcnp evaluate`'s to compute.
-    source = predictor.experiment.evaluation_source()
+    source = predictor.experiment.source().held_out("test")
     score = evaluate(predictor.model, source, EvaluationSettings(num_tasks=50))
     error = result["standard_error"] * (1000 / 50) ** 0.5
     assert abs(score["log_likelihood"] - result["log_likelihood"]) < 4 * error

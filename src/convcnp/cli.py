@@ -105,7 +105,7 @@ def evaluate(
     from convcnp.zoo import load
 
     predictor = load(name)
-    source = predictor.experiment.evaluation_source()
+    source = predictor.experiment.source().held_out("test")
     result = score(predictor.model, source, EvaluationSettings(num_tasks=tasks, seed=seed))
     if as_json:
         print(json.dumps({"name": predictor.name, "seed": seed, **result}))

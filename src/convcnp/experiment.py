@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from convcnp.data.gp import GPSource
 from convcnp.data.sawtooth import SawtoothSource
-from convcnp.data.source import FunctionSource
+from convcnp.data.source import Source
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
@@ -27,7 +27,7 @@ from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
 
-SOURCES: dict[str, FunctionSource] = {
+SOURCES: dict[str, Source] = {
     "eq": GPSource(kernel=EQ()),
     "matern": GPSource(kernel=Matern52()),
     "weakly-periodic": GPSource(kernel=WeaklyPeriodic()),
@@ -97,14 +97,10 @@ class Experiment(BaseModel):
                 content[kind] = _resolve(kind, content[kind], settings)
         return _validated(cls, content, "")
 
-    def source(self) -> FunctionSource:
-        """Build the source of training tasks."""
+    def source(self) -> Source:
+        """Build the source of training tasks; its `held_out` has those of validation and test."""
         settings = dict(self.data)
-        return dataclasses.replace(SOURCES[settings.pop("name")], **settings)
-
-    def evaluation_source(self) -> FunctionSource:
-        """Build the source of validation and test tasks: like training's, sizes drawn per task."""
-        return dataclasses.replace(self.source(), sizes="task")
+        return dataclasses.replace(SOURCES[settings.pop("name")], **settings)  # type: ignore[type-var]
 
     def build_model(self) -> Model:
         """Build the untrained model; the same seed gives the same weights."""
@@ -128,8 +124,7 @@ _SMOKE = (
 def _data_settings(name: str) -> type[BaseModel]:
     source = SOURCES[_known("data", name, SOURCES)]
     hints = typing.get_type_hints(type(source))
-    simple = ("low", "high", "max_points", "sizes")
-    return _settings({f: (hints[f], getattr(source, f)) for f in simple})
+    return _settings({name: (hints[name], getattr(source, name)) for name in source.options})
 
 
 def _model_settings(name: str) -> type[BaseModel]:

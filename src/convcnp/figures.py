@@ -102,7 +102,8 @@ def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
 
     A row whose models do not ship is left out.
     """
-    processes = {f"appendix-{process}": process for process in SOURCES}
+    sources = {name: s for name, s in SOURCES.items() if isinstance(s, FunctionSource)}
+    processes = {f"appendix-{process}": process for process in sources}
     if name == "figure2":
         rows = ["attncnp", "convcnpxl"]
         columns = [(p, s) for p in ("matern", "sawtooth") for s in (WITHOUT_DATA, WITH_DATA)]
@@ -124,7 +125,7 @@ def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
     for row in rows:
         for process, scene in columns:
             axes = next(panels)
-            _draw_panel(axes, f"{process}-{row}", SOURCES[process], scene, seed)
+            _draw_panel(axes, f"{process}-{row}", sources[process], scene, seed)
             axes.set_title(f"{process}, {row}: {scene.title}", fontsize="small")
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)

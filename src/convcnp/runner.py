@@ -44,13 +44,13 @@ def run(
         directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
     """
     _prepare(experiment, directory, resume=resume)
-    model = experiment.build_model()
+    model, source = experiment.build_model(), experiment.source()
     progress = train(
         model,
-        experiment.source(),
+        source,
         experiment.training,
         directory,
-        validation=experiment.evaluation_source(),
+        validation=source.held_out("validation"),
         fabric=fabric,
         resume=resume,
         tensorboard=tensorboard,
@@ -58,7 +58,7 @@ def run(
     )
     result = {
         "name": name,
-        **evaluate(model, experiment.evaluation_source(), experiment.evaluation),
+        **evaluate(model, source.held_out("test"), experiment.evaluation),
         "parameters": model.num_parameters,
         "seed": experiment.training.seed,
         "steps": progress.step,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -15,10 +15,16 @@ from convcnp.errors import SettingError, check_positive
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
+Part = Literal["validation", "test"]
+
 
 @runtime_checkable
 class Source(Protocol):
     """Anything that draws batches of tasks: all that training and evaluation ask for."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the fields that an experiment file may set."""
 
     @property
     def dim_x(self) -> int:
@@ -30,6 +36,9 @@ class Source(Protocol):
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""
+
+    def held_out(self, part: Part) -> Source:
+        """Return the source of the tasks that choose a model, or of those that judge it."""
 
     def ceiling(self, task: Task) -> GaussianPredictive | None:
         """Return the best possible prediction, where it is known."""
@@ -60,6 +69,8 @@ class FunctionSource(ABC):
         max_points: Context and target sizes are each drawn from 3 to this number.
         sizes: Draw the sizes once for a batch, as the paper does, or for every task.
     """
+
+    options: ClassVar[tuple[str, ...]] = ("low", "high", "max_points", "sizes")
 
     low: float = -2.0
     high: float = 2.0
@@ -94,6 +105,10 @@ class FunctionSource(ABC):
             context_mask=self._first(sizes[0], batch_size, context),
             target_mask=self._first(sizes[1], batch_size, target),
         )
+
+    def held_out(self, part: Part) -> FunctionSource:
+        """Return the same process with sizes drawn per task; other seeds make other functions."""
+        return replace(self, sizes="task")
 
     def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
         """Return a mask of the first points, as many as each task has."""
