@@ -16,6 +16,7 @@ LAYERS = [
     "set_conv",
     "cnn",
     "predictive",
+    "normaliser",
     "gp",
     "models",
     "data",

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from convcnp.data.gp import GPSource
 from convcnp.data.sawtooth import SawtoothSource
-from convcnp.data.source import Source
+from convcnp.data.series import SeriesSource
+from convcnp.data.source import NamedSource
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
@@ -27,13 +28,14 @@ from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
 
-SOURCES: dict[str, Source] = {
+SOURCES: dict[str, NamedSource] = {
     "eq": GPSource(kernel=EQ()),
     "matern": GPSource(kernel=Matern52()),
     "weakly-periodic": GPSource(kernel=WeaklyPeriodic()),
     # Paper: prints an envelope of length scale 2; its table fits the kernel above.
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
+    "series": SeriesSource(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.
@@ -97,7 +99,7 @@ class Experiment(BaseModel):
                 content[kind] = _resolve(kind, content[kind], settings)
         return _validated(cls, content, "")
 
-    def source(self) -> Source:
+    def source(self) -> NamedSource:
         """Build the source of training tasks; its `held_out` has those of validation and test."""
         settings = dict(self.data)
         return dataclasses.replace(SOURCES[settings.pop("name")], **settings)  # type: ignore[type-var]

@@ -8,9 +8,8 @@ import json
 import math
 import os
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -45,6 +44,8 @@ CHECKPOINT, BEST, LAST, METRICS = (
     "last.safetensors",
     "metrics.csv",
 )
+
+_DRAWN_AHEAD = 8  # steps
 
 
 class TrainingSettings(BaseModel):
@@ -125,19 +126,19 @@ def flushing_denormals() -> Iterator[None]:
 def _prefetched(
     source: Source, settings: TrainingSettings, first: int, rank: int
 ) -> Iterator[Task]:
-    """Draw each step's tasks in a background thread, a few steps ahead."""
+    """Draw tasks in a background thread, a few steps at a time and as many ahead."""
 
-    def draw(step: int) -> Task:
-        return source.draw(settings.batch_size, seeded(settings.seed, step, rank))
+    def draw(steps: range) -> list[Task]:
+        return [source.draw(settings.batch_size, seeded(settings.seed, i, rank)) for i in steps]
 
+    # Every message between threads costs the training step some switching: so there are few.
+    remaining = range(first, settings.steps)
     with ThreadPoolExecutor(1) as pool:
-        pending: deque[Future[Task]] = deque()
-        for step in range(first, settings.steps):
-            pending.append(pool.submit(draw, step))
-            if len(pending) > 3:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+        drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+        while remaining:
+            tasks, remaining = drawn.result(), remaining[_DRAWN_AHEAD:]
+            drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+            yield from tasks
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:

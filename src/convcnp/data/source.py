@@ -23,10 +23,6 @@ class Source(Protocol):
     """Anything that draws batches of tasks: all that training and evaluation ask for."""
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the fields that an experiment file may set."""
-
-    @property
     def dim_x(self) -> int:
         """Input dimensions of the tasks."""
 
@@ -37,11 +33,19 @@ class Source(Protocol):
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""
 
-    def held_out(self, part: Part) -> Source:
-        """Return the source of the tasks that choose a model, or of those that judge it."""
-
     def ceiling(self, task: Task) -> GaussianPredictive | None:
         """Return the best possible prediction, where it is known."""
+
+
+class NamedSource(Source, Protocol):
+    """A source that experiment files can name: a frozen dataclass with options."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the fields that a file may set."""
+
+    def held_out(self, part: Part) -> NamedSource:
+        """Return the source of the tasks that choose a model, or of those that judge it."""
 
 
 def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
