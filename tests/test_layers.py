@@ -11,6 +11,7 @@ import convcnp
 # A module may import what stands above it. A new module or folder of the package gets a line here.
 LAYERS = [
     "errors",
+    "storage",
     "task",
     "grid",
     "set_conv",

@@ -19,7 +19,8 @@ from convcnp.errors import CheckpointError, ExperimentError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
-from convcnp.training import CHECKPOINT, Reporter, train, write_atomically
+from convcnp.storage import write_atomically
+from convcnp.training import CHECKPOINT, Reporter, train
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

@@ -13,7 +13,8 @@ from convcnp.errors import CheckpointError, ModelNotFoundError
 from convcnp.experiment import Experiment
 from convcnp.models.base import Model
 from convcnp.runner import RESULT
-from convcnp.training import BEST, read_tensors, write_atomically
+from convcnp.storage import read_tensors, write_atomically
+from convcnp.training import BEST
 
 WEIGHTS = Path(__file__).parent / "weights"
 
