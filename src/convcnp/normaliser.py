@@ -88,9 +88,9 @@ class AsIs:
 class PerSeries:
     r"""Units of one series' own: its typical gap, its level and trend, its spread.
 
-    The trend is the least-squares line, shrunk by the share of its size that chance would give it,
-    :math:`\max(0, 1 - 1/F)`. The spread is the standard deviation around it, wider where
-    few observations tell little. Tasks have one input and one output.
+    The trend is the least-squares line, shrunk by the share of it that chance would give,
+    :math:`1/F`, and where few observations tell little. The spread is the standard deviation
+    around it, wider where few tell little. Tasks have one input and one output.
     """
 
     def units(self, task: Task) -> Units:
@@ -105,7 +105,8 @@ class PerSeries:
         explained = slope**2 * spread
         freedom = (count - 2).clamp(min=0)
         chance = (total - explained).clamp(min=0) / (explained * freedom).clamp(min=1e-300)
-        slope = torch.where((freedom > 0) & (spread > 0), slope * (1 - chance).clamp(min=0), 0)
+        trust = (1 - chance).clamp(min=0) * freedom / (freedom + 4)
+        slope = torch.where(spread > 0, slope * trust, 0)
         rest = (rest - slope * away) * seen
         variance = (rest**2).sum(1, keepdim=True) / (count - 1).clamp(min=1)
         scale = variance.sqrt() * (1 + 2 / count.clamp(min=1))

@@ -17,7 +17,7 @@ from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 _FEATURES = 48  # cosines per component
-_FARTHEST = 12.0  # spreads: targets farther away are not asked for, they would rule the loss
+_FARTHEST = 8.0  # spreads: targets farther away are not asked for, they would rule the loss
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _frequencies(dice: _Dice, lengths: Float[Tensor, "B 1 1"]) -> Float[Tensor, 
     ]
     scatter = torch.stack([normal, *student])  # (4, B, 1, F)
     scatter = torch.gather(scatter, 0, dice.choice((3, 1, 1, 1))[None].expand(1, -1, *shape))[0]
-    length_scale = dice.log_uniform((1, 1), 0.7, (lengths * 0.7).clamp(min=2.0))
+    length_scale = dice.log_uniform((1, 1), 1.5, (lengths * 0.7).clamp(min=3.0))
     broad = scatter / (2 * math.pi * length_scale)
     # Harmonics k with weights exp(-k / decay): from a pure sine to sharp shapes.
     decay = dice.log_uniform((1, 1), 0.1, 4.0)
@@ -162,7 +162,7 @@ def _frequencies(dice: _Dice, lengths: Float[Tensor, "B 1 1"]) -> Float[Tensor, 
     drift = dice.log_uniform((1, 1), 1.0, 40.0) * period
     is_exact = dice.chance(0.5)
     lines = harmonic / period + torch.where(is_exact, 0.0, normal / (2 * math.pi * drift))
-    return torch.where(dice.chance(0.4), lines, broad)
+    return torch.where(dice.chance(0.45), lines, broad)
 
 
 def _bent(dice: _Dice, y: Float[Tensor, "B K 1"]) -> Float[Tensor, "B K 1"]:
@@ -184,7 +184,7 @@ def _bent(dice: _Dice, y: Float[Tensor, "B K 1"]) -> Float[Tensor, "B K 1"]:
 
 def _noise(dice: _Dice, y: Float[Tensor, "B K 1"]) -> Float[Tensor, "B K 1"]:
     """Draw observation noise of all sizes, with outliers in some series."""
-    noise = dice.log_uniform((1, 1), 0.003, 1.0) * dice.normal(tuple(y.shape[1:]))
+    noise = dice.log_uniform((1, 1), 0.003, 0.7) * dice.normal(tuple(y.shape[1:]))
     outlier = dice.chance(0.1) & dice.chance(0.04, tuple(y.shape[1:]))
     return torch.where(outlier, 5 * noise, noise)
 
