@@ -26,9 +26,17 @@ LAYERS = [
     "experiment",
     "reporting",
     "runner",
+    "frames",
+    "many",
+    "sampling",
+    "containers",
+    "asking",
+    "predictor",
     "zoo",
     "tables",
     "figures",
+    "pictures",
+    "prediction",
     "cli",
 ]
 

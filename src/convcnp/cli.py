@@ -91,6 +91,62 @@ def run(
 
 
 @app.command()
+def predict(
+    file: Annotated[
+        str, typer.Argument(help="Table with times and values: CSV, TSV, Parquet, or - for stdin.")
+    ],
+    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells several series apart.")
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to predict: gaps, a number of evenly spaced times, START:STOP:STEP, or a "
+            "table with the time column. The gaps, if there are any, if left out."
+        ),
+    ] = None,
+    quantiles: Annotated[str, typer.Option(help="Levels, such as 0.05,0.5,0.95.")] = "0.05,0.95",
+    samples: Annotated[
+        int, typer.Option(min=0, help="Coherent curves to draw, a column each.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of these curves.")] = 0,
+    model: Annotated[
+        str, typer.Option(help="A shipped model (see `convcnp models`) or a run's directory.")
+    ] = "general",
+    out: Annotated[
+        Path | None, typer.Option(help="Write here, CSV or Parquet; standard output if left out.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the first series to this PNG.")
+    ] = None,
+) -> None:
+    """Fill the gaps of your own series, or predict them anywhere, with uncertainty.
+
+    One row per asked time: the mean, the standard deviation and quantiles of what would be
+    observed, in your units. Nothing is trained: a general model ships with the package.
+    """
+    from convcnp.prediction import predict_file
+
+    predict_file(
+        file,
+        *(time, value, group),
+        at=at,
+        quantiles=quantiles,
+        samples=samples,
+        seed=seed,
+        model=model,
+        out=out,
+        plot=plot,
+        say=_say,
+    )
+
+
+@app.command()
 def evaluate(
     name: Annotated[
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")

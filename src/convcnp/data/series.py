@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from convcnp.data.source import Part
+from convcnp.data.source import Familiar, Part
 from convcnp.errors import SettingError
-from convcnp.normaliser import PerSeries
+from convcnp.normaliser import Normaliser, PerSeries
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -35,7 +35,8 @@ class SeriesSource:
     """
 
     options: ClassVar[tuple[str, ...]] = ("max_points",)
-    normaliser: ClassVar[PerSeries] = PerSeries()
+    normaliser: ClassVar[Normaliser] = PerSeries()
+    familiar: ClassVar[Familiar] = Familiar((0.5, 2.0), largest=12.0)
 
     max_points: int = 384
     dim_x: int = 1

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.errors import SettingError, check_positive
+from convcnp.normaliser import AsIs, Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -37,12 +38,28 @@ class Source(Protocol):
         """Return the best possible prediction, where it is known."""
 
 
+@dataclass(frozen=True)
+class Familiar:
+    """The range of what training tasks hold, in a model's units."""
+
+    gaps: tuple[float, float]  # between observations, the typical one of a task
+    largest: float  # value
+
+
 class NamedSource(Source, Protocol):
     """A source that experiment files can name: a frozen dataclass with options."""
 
     @property
     def options(self) -> tuple[str, ...]:
         """Names of the fields that a file may set."""
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How a user's data gets into the units of these tasks."""
+
+    @property
+    def familiar(self) -> Familiar:
+        """What a model trained on these tasks has seen."""
 
     def held_out(self, part: Part) -> NamedSource:
         """Return the source of the tasks that choose a model, or of those that judge it."""
@@ -75,6 +92,7 @@ class FunctionSource(ABC):
     """
 
     options: ClassVar[tuple[str, ...]] = ("low", "high", "max_points", "sizes")
+    normaliser: ClassVar[Normaliser] = AsIs()
 
     low: float = -2.0
     high: float = 2.0
@@ -113,6 +131,12 @@ class FunctionSource(ABC):
     def held_out(self, part: Part) -> FunctionSource:
         """Return the same process with sizes drawn per task; other seeds make other functions."""
         return replace(self, sizes="task")
+
+    @property
+    def familiar(self) -> Familiar:
+        """What a model trained on these tasks has seen, three to `max_points` at a time."""
+        width = self.high - self.low
+        return Familiar((0.2 * width / self.max_points, width / 2), largest=5.0)
 
     def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
         """Return a mask of the first points, as many as each task has."""
