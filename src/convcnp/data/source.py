@@ -46,6 +46,7 @@ class Familiar:
     largest: float  # value
 
 
+@runtime_checkable
 class NamedSource(Source, Protocol):
     """A source that experiment files can name: a frozen dataclass with options."""
 
