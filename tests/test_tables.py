@@ -105,8 +105,10 @@ def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
         assert result["num_tasks"] >= 1000
 
 
-def test_the_code_in_the_readme_runs():
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 2
+@pytest.mark.parametrize(("page", "count"), [("README.md", 3), ("docs/predict.md", 1)])
+def test_the_code_in_the_documentation_runs(page, count, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert len(blocks) == count
     for block in blocks:
-        exec(compile(block, "README.md", "exec"), {"__name__": "readme"})
+        exec(compile(block, page, "exec"), {"__name__": "documentation"})

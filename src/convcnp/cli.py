@@ -134,7 +134,9 @@ def predict(
 
     predict_file(
         file,
-        *(time, value, group),
+        time=time,
+        value=value,
+        group=group,
         at=at,
         quantiles=quantiles,
         samples=samples,
