@@ -74,7 +74,7 @@ def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, va
     """Draw sampled curves, each gap's on its own: nothing was asked for in between."""
     names = [name for name in answer.columns if str(name).startswith(f"{value}_sample")]
     step = np.diff(x)
-    ends = np.flatnonzero(step > 3 * np.median(step)) + 1 if len(step) else []
+    ends = np.flatnonzero(step > 3 * (np.median(step) if len(step) else 0.0)) + 1
     for rows in np.split(np.arange(len(x)), ends):
         for name in names:
             part = answer.iloc[rows]
