@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from convcnp.errors import ResultError
+from convcnp.runner import read_result
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
             f"Expected the name of a table under {experiments}, one of {known}, got {name!r}; run "
             "this in the project's folder, or name the folders with --experiments and --results."
         ) from error
-    cells = {path.stem: _read(path) for path in sorted((results / name).glob("*.json"))}
+    cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
     columns = [
         column
         for column in paper["columns"]
@@ -67,16 +67,6 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
-        raise ResultError(
-            f"{path} must be a result file in JSON ({error}); run its experiment again."
-        ) from error
-    return result
 
 
 def _score(cell: dict[str, Any] | None) -> str:
