@@ -139,12 +139,12 @@ def models(as_json: AsJson = False) -> None:
 
 @app.command()
 def table(
-    name: Annotated[str, typer.Argument(help="Name of the table, such as table1.")],
+    name: Annotated[str, typer.Argument(help="Name of the table, such as table1 or real-series.")],
     form: Annotated[str, typer.Option("--format", help="terminal, markdown or csv.")] = "terminal",
     experiments: Experiments = Path("experiments"),
     results: Results = Path("results"),
 ) -> None:
-    """Print a table of the paper, its numbers beside ours."""
+    """Print a table of the paper, its numbers beside ours; or of `compare`."""
     from convcnp.errors import ResultError
     from convcnp.tables import build_table
 
@@ -185,7 +185,7 @@ def compare(
 
     torch.set_num_threads(1)  # times are compared on one thread
     paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_told)
-    print(f"Wrote {len(paths)} result files to {out}.")
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
 @app.command()

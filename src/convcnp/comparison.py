@@ -134,8 +134,11 @@ def _warmed(method: Method) -> Method:
 
 
 def _origin() -> dict[str, Any]:
-    packages = ("numpy", "scipy", "sklearn", "statsmodels", "vega_datasets")
-    found = {name: str(import_extra(name, "baselines").__version__) for name in packages}
+    modules = {name: name for name in ("numpy", "scipy", "statsmodels")}
+    modules |= {"scikit-learn": "sklearn", "vega-datasets": "vega_datasets"}
+    found = {
+        name: str(import_extra(module, "baselines").__version__) for name, module in modules.items()
+    }
     return {"hardware": hardware(), "versions": versions() | found, "commit": commit()}
 
 

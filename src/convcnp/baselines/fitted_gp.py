@@ -33,8 +33,8 @@ class FittedGP:
     Its nine parameters are those of the highest marginal likelihood that L-BFGS finds from several
     starts, two per peak of the periodogram: a drifting season and an exact one. The factor on the
     periodic part lets the season drift; its length scale may exceed the series a hundredfold,
-    which is an exact period. A kernel without the periodic part is fitted as well, from a rough and a
-    smooth start, and is taken where the Bayesian information criterion prefers it: on a few
+    which is an exact period. A kernel without the periodic part is fitted as well, from a rough
+    and a smooth start, and is taken where the Bayesian information criterion prefers it: on a few
     dozen points the most likely season is often one of chance. From the winner the search goes on
     with the other roughnesses :math:`\nu`. Times are in typical gaps; values are freed of their
     trend and standardised, as the general model sees them (`PerSeries`).
