@@ -86,9 +86,9 @@ def test_the_scores_in_a_file_are_those_of_the_method(tmp_path):
 
 
 def test_wrong_names_are_refused_before_anything_is_computed(tmp_path):
-    with pytest.raises(SettingError, match="--series must be one of .* did you mean 'nile'"):
+    with pytest.raises(SettingError, match=r"--series must be one of .* did you mean 'nile'"):
         compare(["Nile"], ["gp"], tmp_path)
-    with pytest.raises(SettingError, match="--methods must be one of .* did you mean 'splines'"):
+    with pytest.raises(SettingError, match=r"--methods must be one of .* did you mean 'splines'"):
         compare(["nile"], ["spline"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
