@@ -101,7 +101,10 @@ def predict(
         typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="Column that tells several series apart.")
+        str | None,
+        typer.Option(
+            help="Column that tells several series apart; guessed if left out, '' is none."
+        ),
     ] = None,
     at: Annotated[
         str | None,

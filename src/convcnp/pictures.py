@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import OutputError
+from convcnp.errors import ConvCNPWarning
 from convcnp.figures import BLACK, BLUE, new_figure
 from convcnp.frames import SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
-from convcnp.storage import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,36 +22,41 @@ _PANELS = 6
 _POINTS = 600  # of a curve
 
 
-def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame, path: Path) -> None:
-    """Draw the first series and value columns: observations, the mean and the 90 % band."""
+def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame) -> bytes:
+    """Draw the first series and value columns as PNG: observations, the mean, the 90 % band."""
     columns, axis = table.columns, table.axis
-    labels = [None] if table.labels is None else list(table.labels[:_PANELS])
-    panels = [(i, value) for i in range(len(labels)) for value in columns.values][:_PANELS]
+    panels = _panels(table)
     figure = new_figure(len(panels), 1, width=9.0, height=2.8)
     bands: dict[int, pd.DataFrame] = {}
     for axes, (i, value) in zip(figure.axes, panels, strict=True):
-        own = answer if labels[i] is None else answer[answer[columns.group] == labels[i]]
+        label = None if table.labels is None else table.labels[i]
+        own = answer if label is None else answer[answer[columns.group] == label]
         rows = slice(table.series.starts[i], table.series.starts[i + 1])
         times, y = axis.times(table.series.x[rows]), table.y[rows]
         if i not in bands:
             observed = pd.DataFrame(dict(zip(columns.values, y.T, strict=True)))
             observed.insert(0, columns.time, times)
             curve = _curve(table.series.x[rows], axis.numbers(own[columns.time]))
-            bands[i] = predictor.predict(
-                observed, axis.times(curve), time=columns.time, value=columns.values
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
+                bands[i] = predictor.predict(
+                    observed, axis.times(curve), time=columns.time, value=columns.values, group=""
+                )
         _draw_panel(axes, times, y[:, columns.values.index(value)], bands[i], columns.time, value)
         _draw_samples(axes, axis.numbers(own[columns.time]), own, columns.time, value)
-        axes.set_ylabel(value if labels[i] is None else f"{value}, {labels[i]}")
+        axes.set_ylabel(value if label is None else f"{value}, {label}")
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
     content = io.BytesIO()
     figure.savefig(content, dpi=150, format="png")
-    try:
-        write_atomically(path, content.getvalue())
-    except OSError as error:
-        raise OutputError(
-            f"Expected to write {path}, but it failed ({error.strerror}); choose another path."
-        ) from error
+    return content.getvalue()
+
+
+def _panels(table: SeriesTable) -> list[tuple[int, str]]:
+    """Return the first series, by number, and their value columns that have observations."""
+    row, channel = np.nonzero(~np.isnan(table.y))
+    values = table.columns.values
+    panels = np.unique(table.series.owners[row] * len(values) + channel)[:_PANELS]
+    return [(int(panel) // len(values), values[int(panel) % len(values)]) for panel in panels]
 
 
 def _draw_panel(
