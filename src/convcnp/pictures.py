@@ -11,7 +11,7 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
 from convcnp.figures import BLACK, BLUE, new_figure
-from convcnp.frames import Columns, SeriesTable
+from convcnp.frames import SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame) 
                 bands[i] = predictor.predict(
                     observed, axis.times(curve), time=columns.time, value=columns.values, group=""
                 )
-        _draw_panel(axes, times, y[:, columns.values.index(value)], bands[i], own, columns, value)
+        _draw_panel(axes, times, y[:, columns.values.index(value)], bands[i], columns.time, value)
+        _draw_samples(axes, axis.numbers(own[columns.time]), own, columns.time, value)
         axes.set_ylabel(value if label is None else f"{value}, {label}")
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
     content = io.BytesIO()
@@ -63,18 +64,25 @@ def _draw_panel(
     times: pd.Index,
     y: np.ndarray,
     band: pd.DataFrame,
-    answer: pd.DataFrame,
-    columns: Columns,
+    time: str,
     value: str,
 ) -> None:
     low, high = (band[f"{value}_{quantile_name(level)}"] for level in QUANTILES)
-    axes.fill_between(band[columns.time], low, high, color=BLUE, alpha=0.2, linewidth=0)
+    axes.fill_between(band[time], low, high, color=BLUE, alpha=0.2, linewidth=0)
     mean = band[f"{value}_mean"]
-    axes.plot(band[columns.time], mean, color=BLUE, linewidth=1.2, label="mean and 90 % band")
-    for name in answer.columns:
-        if str(name).startswith(f"{value}_sample"):
-            axes.plot(answer[columns.time], answer[name], color=ORANGE, linewidth=0.6, alpha=0.7)
+    axes.plot(band[time], mean, color=BLUE, linewidth=1.2, label="mean and 90 % band")
     axes.plot(times, y, "o", color=BLACK, markersize=2.5, label="observed")
+
+
+def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, value: str) -> None:
+    """Draw sampled curves, each gap's on its own: nothing was asked for in between."""
+    names = [name for name in answer.columns if str(name).startswith(f"{value}_sample")]
+    step = np.diff(x)
+    ends = np.flatnonzero(step > 3 * (np.median(step) if len(step) else 0.0)) + 1
+    for rows in np.split(np.arange(len(x)), ends):
+        for name in names:
+            part = answer.iloc[rows]
+            axes.plot(part[time], part[name], color=ORANGE, linewidth=0.6, alpha=0.7)
 
 
 def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:

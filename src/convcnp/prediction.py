@@ -37,17 +37,17 @@ _WORTH_A_BAR = 20_000  # rows
 
 def predict_file(
     file: str,
-    time: str | None,
-    value: Sequence[str] | None,
-    group: str | None,
     *,
-    at: str | None,
-    quantiles: str,
-    samples: int,
-    seed: int,
-    model: str,
-    out: Path | None,
-    plot: Path | None,
+    time: str | None = None,
+    value: Sequence[str] | None = None,
+    group: str | None = None,
+    at: str | None = None,
+    quantiles: str = "0.05,0.95",
+    samples: int = 0,
+    seed: int = 0,
+    model: str = "general",
+    out: Path | None = None,
+    plot: Path | None = None,
     say: Callable[[str], None],
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""

@@ -15,6 +15,7 @@ from convcnp.asking import asked_times
 from convcnp.containers import Opened, opened
 from convcnp.data.source import NamedSource, seeded
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
 from convcnp.frames import Ragged, SeriesTable, choose_columns, numbers
 from convcnp.many import Predictions, Progress, predict_many, reach
@@ -306,10 +307,9 @@ def _score(truth: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> dict[str,
         torch.from_numpy(array[known])[None, :, None] for array in (truth, mean, stddev)
     )
     predictive = GaussianPredictive(mean_, stddev_, torch.ones_like(mean_, dtype=torch.bool))
-    inside = (predictive.quantile(0.05) <= values) & (values <= predictive.quantile(0.95))
     return {
         "log_likelihood": predictive.log_likelihood(values).item(),
-        "crps": predictive.crps(values).mean().item(),
-        "coverage90": inside.double().mean().item(),
+        "crps": crps(predictive, values).mean().item(),
+        "coverage90": covered(predictive, values, 0.9).double().mean().item(),
         "values": int(known.sum()),
     }

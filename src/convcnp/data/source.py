@@ -47,6 +47,7 @@ class Familiar:
     spacing: float  # of observations that are as dense as in a full task
 
 
+@runtime_checkable
 class NamedSource(Source, Protocol):
     """A source that experiment files can name: a frozen dataclass with options."""
 
