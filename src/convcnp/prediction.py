@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import sys
 import warnings
@@ -210,13 +209,11 @@ def _write(answer: pd.DataFrame, out: Path | None) -> None:
     if out is None:
         _print(answer)
         return
-    content = io.BytesIO()
     if out.suffix.lower() == ".parquet":
         import_extra("pyarrow", "parquet")
-        answer.to_parquet(content, index=False)
+        _write_file(out, answer.to_parquet(index=False))
     else:
-        answer.to_csv(content, index=False)
-    _write_file(out, content.getvalue())
+        _write_file(out, answer.to_csv(index=False).encode())
 
 
 def _write_file(path: Path, content: bytes) -> None:

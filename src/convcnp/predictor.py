@@ -18,9 +18,8 @@ from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
 from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
 from convcnp.frames import Ragged, SeriesTable, choose_columns, numbers
-from convcnp.many import Predictions, Progress, predict_many
+from convcnp.many import Predictions, Progress, predict_many, reach
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
 from convcnp.predictive import GaussianPredictive
 from convcnp.sampling import sample_curves
 from convcnp.task import Task
@@ -230,12 +229,12 @@ class Predictor:
                 f"{which}: {empty:,} of {len(series):,} series have no observed value; their "
                 "predictions are left empty."
             )
-        reach = self.model.receptive_radius if isinstance(self.model, ConvCNP) else np.inf
-        far = int((found.distance > reach).sum())
+        farthest = reach(self.model)
+        far = int((found.distance > farthest).sum())
         if far:
             _say(
                 f"{which}: {far:,} of {len(found.distance):,} asked times are farther from every "
-                f"observation than {self.name!r} can see ({reach:.3g} in its units); the "
+                f"observation than {self.name!r} can see ({farthest:.3g} in its units); the "
                 "predictions there know nothing of the data."
             )
         low, high = familiar.gaps
