@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -60,6 +60,7 @@ class Units:
         return GaussianPredictive(mean, predictive.stddev.double() * self.scale, predictive.mask)
 
 
+@runtime_checkable
 class Normaliser(Protocol):
     """Finds the units in which a model sees each task."""
 
