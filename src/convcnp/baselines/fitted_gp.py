@@ -56,7 +56,7 @@ class FittedGP:
             # A scale at its bound and a search that stops early are told by a warning each; the
             # best start counts.
             warnings.simplefilter("ignore", _convergence_warning())
-            gp = self._fitted(x, y)
+            gp = self.fit(x, y)
             at = standard.x_target[0].double().numpy()  # (M, 1)
             mean, spread = gp.predict(at, return_std=True)
         mean, spread = (
@@ -64,7 +64,8 @@ class FittedGP:
         )
         return units.to_user(task.x_target, GaussianPredictive(mean, spread, task.target_mask))
 
-    def _fitted(self, x: Array, y: Array) -> Any:  # noqa: ANN401 - scikit-learn has no types
+    def fit(self, x: Array, y: Array) -> Any:  # noqa: ANN401 - scikit-learn has no types
+        """Return scikit-learn's regressor for a series with gaps around one and unit variance."""
         first, *others = self.roughnesses
         starts = [*_seasonal(x, y, self.periods, first), *_plain(x, first)]
         best = max((_fit(kernel, x, y) for kernel in starts), key=_criterion)
