@@ -40,6 +40,7 @@ class Predictor:
     name them.
 
     Example:
+        >>> from convcnp import load
         >>> answer = load("general").predict(([0.0, 1, 2, 4], [1.0, 2, 3, 5]), at=[3.0])
         >>> sorted(answer)
         ['mean', 'q05', 'q95', 'std', 'time']
