@@ -72,7 +72,7 @@ class SeriesSource:
         )
 
     def held_out(self, part: Part) -> SeriesSource:
-        """Return the same kinds of series with lengths drawn per task; other seeds, other series."""
+        """Return the same kinds of series, each of its own length; other seeds, other series."""
         return replace(self, sizes="task")
 
     def ceiling(self, task: Task) -> GaussianPredictive | None:
