@@ -98,13 +98,15 @@ def test_a_season_is_kept_where_it_is_real_and_left_out_where_chance_made_it():
     assert "ExpSineSquared" not in str(chance.kernel_)
 
 
-def test_the_roughness_is_the_most_likely_one():
-    walk = np.cumsum(np.random.default_rng(3).standard_normal(60))
+def test_other_roughnesses_are_tried_and_a_likelier_one_is_taken():
+    x = np.arange(40.0)
+    walk = np.cumsum(np.random.default_rng(3).standard_normal(40))
     walk = (walk - walk.mean()) / walk.std()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        fitted = FittedGP(periods=1, roughnesses=(2.5, 0.5)).fit(np.arange(60.0), walk)
-    assert "nu=0.5" in str(fitted.kernel_)
+        one, several = (FittedGP(1, nu).fit(x, walk) for nu in ((1.5,), (1.5, 0.5, 2.5)))
+    assert several.log_marginal_likelihood_value_ > one.log_marginal_likelihood_value_ + 1e-3
+    assert "nu=1.5" not in str(several.kernel_)
 
 
 def test_a_fitted_gp_leaves_out_what_is_hidden_and_follows_shifts_and_units():
