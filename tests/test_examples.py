@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("fill_gaps", "of 150 weeks have no value"),
+        ("fill_gaps", "51 of 458 weeks have no value"),
         ("several_series", "level_q50"),
         ("samples_and_scores", "inside the 90 % band"),
     ],
