@@ -28,4 +28,4 @@ asked = pd.DataFrame(
     }
 )
 answer = convcnp.load("general").predict(wells, at=asked, quantiles=[0.1, 0.5, 0.9])
-print(answer.round(2).to_string(index=False))
+print(answer.to_string(index=False, float_format="%.2f"))

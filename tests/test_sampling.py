@@ -97,15 +97,18 @@ def test_the_order_of_targets_does_not_matter():
 
 def test_far_targets_are_drawn_from_what_is_near_them():
     model = lively(small_convcnp()).eval()  # sees 0.7 units far
-    widths = []
-    model.register_forward_pre_hook(
-        lambda _, inputs: widths.append(torch.cat([inputs[0].x_context, inputs[0].x_target], 1))
-    )
+    seen = []
+
+    def note(_, inputs):
+        (task,) = inputs
+        seen.append(torch.cat([task.x_context[task.context_mask], task.x_target.flatten()]))
+
+    model.register_forward_pre_hook(note)
     x = torch.arange(0, 60, 0.5, dtype=torch.float64)[None, :, None]
     target = torch.tensor([5.1, 5.3, 20.2, 50.1, 50.7], dtype=torch.float64)[None, :, None]
     curves = drawn(model, Task(x, torch.sin(x), target), 4, spacing=0.3)
     assert curves.isfinite().all()
-    assert max((x.max() - x.min()).item() for x in widths) < 3
+    assert max((x.max() - x.min()).item() for x in seen) < 3
 
 
 def test_samples_that_do_not_fit_into_one_pass_are_the_same(monkeypatch):
