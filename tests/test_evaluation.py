@@ -30,11 +30,11 @@ def test_crps_grows_to_the_distance_and_counts_only_what_was_asked_for():
 
 
 def test_coverage_counts_outputs_within_the_central_interval():
-    predictive = gaussian(
-        [0.0, 0.0, 0.0, 10.0, 0.0], [1.0, 1.0, 1.0, 2.0, 1.0], [True] * 4 + [False]
-    )
+    asked = [True] * 5 + [False]
+    predictive = gaussian([0.0, 0.0, 0.0, 0.0, 10.0, 0.0], [1.0, 1.0, 1.0, 1.0, 2.0, 1.0], asked)
     # 90 % of a Gaussian lie within 1.645 standard deviations, half of it within 0.674.
-    value = torch.tensor([1.64, -1.65, 0.6, 13.2, 0.0], dtype=torch.float64)[None, :, None]
-    assert covered(predictive, value).flatten().tolist() == [True, False, True, True, False]
+    value = torch.tensor([1.64, -1.65, -1.64, 0.6, 13.2, 0.0], dtype=torch.float64)[None, :, None]
+    within = covered(predictive, value).flatten().tolist()
+    assert within == [True, False, True, True, True, False]
     half = covered(predictive, value, level=0.5).flatten().tolist()
-    assert half == [False, False, True, False, False]
+    assert half == [False, False, False, True, False, False]

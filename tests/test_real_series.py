@@ -61,7 +61,7 @@ def test_thirty_percent_are_removed_at_random_and_the_ends_stay(num_points, seed
 
 
 @pytest.mark.parametrize("num_points", [52, 91, 365])
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(60))
 def test_three_blocks_are_removed_with_observations_around_each(num_points, seed):
     removed = removed_in_blocks(num_points, seeded(seed))
     edges = torch.diff(removed.int())
