@@ -15,6 +15,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
+from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import Source
 from convcnp.errors import ExperimentError
@@ -34,6 +35,10 @@ SOURCES: dict[str, Source] = {
     # Paper: prints an envelope of length scale 2; its table fits the kernel above.
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
+    "lotka-volterra": LotkaVolterraSource(),
+    "lotka-volterra-broad": LotkaVolterraSource(
+        rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
+    ),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.
