@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from convcnp.errors import ConvCNPError, ExperimentError
+from convcnp.errors import ConvCNPError, DataError, ExperimentError
 from convcnp.experiment import MODELS, SOURCES, Experiment
 
 ROOT = Path(__file__).parent.parent
@@ -73,7 +73,10 @@ def test_the_seed_decides_the_initial_weights_and_leaves_the_global_generator_al
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_draws_for_evaluation_with_sizes_per_task(name):
     source = Experiment.parse({"data": name, "model": "cnp"}).source().held_out("test")
-    task = source.draw(8, torch.Generator().manual_seed(0))
+    try:
+        task = source.draw(8, torch.Generator().manual_seed(0))
+    except DataError:
+        pytest.skip("needs a data set in the folder that CONVCNP_DATA names")
     assert len(set(task.context_mask.sum((1, 2)).tolist())) > 1
 
 

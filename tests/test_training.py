@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import os
 import signal
 import subprocess
 import sys
@@ -24,7 +23,6 @@ from convcnp.training import (
     learning_rate,
     read_tensors,
     train,
-    write_atomically,
 )
 
 WORKER = Path(__file__).parent / "kill_worker.py"
@@ -148,20 +146,6 @@ def test_a_checkpoint_of_another_model_is_refused_with_a_sentence(tmp_path):
     train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path)
     with pytest.raises(CheckpointError, match="must hold a run of this experiment"):
         train(convcnp(dim_y=2), GPSource(kernel=EQ(), dim_y=2), settings(), tmp_path, resume=True)
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
 
 
 def start_worker(directory, pause="none"):

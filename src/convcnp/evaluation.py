@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.data.source import Source, seeded
+from convcnp.data.source import FiniteSource, Source, seeded
 from convcnp.errors import SettingError
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 _CHUNK = 50  # tasks at once
+_ORDER = 2**31  # the key, beside those of the chunks, that a data set is ordered by
 
 # Training, validation and test tasks never share a seed: each kind has a range of its own.
 TRAINING_SEEDS, VALIDATION_SEEDS, TEST_SEEDS = (
@@ -40,12 +41,28 @@ class Score:
 
 
 def fixed_tasks(source: Source, num_tasks: int, seed: int) -> Iterator[Task]:
-    """Yield the same tasks for the same seed, in batches."""
+    """Yield the same tasks for the same seed, in batches; of a data set, from distinct objects."""
     if num_tasks < 1:
         raise SettingError(f"num_tasks must be at least 1, got {num_tasks}.")
+    if isinstance(source, FiniteSource):
+        yield from (source.take(*chosen) for chosen in fixed_objects(source, num_tasks, seed))
+        return
     for start in range(0, num_tasks, _CHUNK):
         # Always a full batch: the first tasks are the same however many are asked for.
         yield source.draw(_CHUNK, seeded(seed, start))[: min(_CHUNK, num_tasks - start)]
+
+
+def fixed_objects(
+    source: FiniteSource, num_tasks: int, seed: int
+) -> Iterator[tuple[Int[Tensor, " B"], torch.Generator]]:
+    """Yield batches of distinct objects, and the generators to draw their tasks from.
+
+    Where there are fewer objects than tasks, they come again with other context points.
+    """
+    order = torch.randperm(len(source), generator=seeded(seed, _ORDER))
+    for start in range(0, num_tasks, _CHUNK):
+        numbers = torch.arange(start, min(start + _CHUNK, num_tasks))
+        yield order[numbers % len(order)], seeded(seed, start)
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError,
 
 from convcnp.data.gp import GPSource
 from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
+from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import Source
 from convcnp.errors import ExperimentError
@@ -39,6 +40,7 @@ SOURCES: dict[str, Source] = {
     "lotka-volterra-broad": LotkaVolterraSource(
         rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
     ),
+    "plasticc": PlasticcSource(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 import torch
 
+from convcnp.data.files import write_atomically
 from convcnp.data.source import Source
 from convcnp.errors import CheckpointError, ExperimentError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
-from convcnp.training import CHECKPOINT, Reporter, train, write_atomically
+from convcnp.training import CHECKPOINT, Reporter, train
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric

@@ -6,7 +6,6 @@ import copy
 import csv
 import json
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -30,6 +29,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from convcnp.data.files import write_atomically
 from convcnp.data.source import Source, seeded
 from convcnp.errors import CheckpointError, DivergedError, import_extra
 from convcnp.evaluation import TRAINING_SEEDS, VALIDATION_SEEDS, fixed_tasks, log_likelihoods
@@ -356,17 +356,3 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise CheckpointError(
             f"{path} must be a safetensors file ({error}); it may be cut short: remove it."
         ) from error
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step, so that a crash leaves the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from convcnp.data.files import write_atomically
 from convcnp.errors import CheckpointError, ModelNotFoundError
 from convcnp.experiment import Experiment
 from convcnp.models.base import Model
 from convcnp.runner import RESULT
-from convcnp.training import BEST, read_tensors, write_atomically
+from convcnp.training import BEST, read_tensors
 
 WEIGHTS = Path(__file__).parent / "weights"
 

@@ -44,6 +44,17 @@ class Source(Protocol):
         """Return the best possible prediction, where it is known."""
 
 
+@runtime_checkable
+class FiniteSource(Source, Protocol):
+    """A source of finitely many objects, each of which can be asked for."""
+
+    def __len__(self) -> int:
+        """Return the number of objects."""
+
+    def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
+        """Draw a task from each of these objects, given by their numbers."""
+
+
 def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
     """Return the generator of one step of one process: equal keys, equal numbers.
 

@@ -1,0 +1,21 @@
+"""Files: found in the data folder, kept in the cache, and written whole."""
+
+import os
+
+import pytest
+
+from convcnp.data.files import write_atomically
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
