@@ -35,7 +35,7 @@ def pause_in_writes(directory: Path) -> None:
         (directory / "writing").unlink(missing_ok=True)
         real_fsync(descriptor)
 
-    training.os.fsync = slow_fsync
+    os.fsync = slow_fsync
 
 
 def main(directory: Path, pause: str) -> None:

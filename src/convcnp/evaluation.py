@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from convcnp.data.source import FiniteSource, Source, seeded
@@ -36,33 +36,33 @@ class Score:
     @classmethod
     def of(cls, per_task: Float[Tensor, " tasks"]) -> Score:
         """Summarise the log-likelihoods of independent tasks."""
-        error = per_task.std().item() / len(per_task) ** 0.5 if len(per_task) > 1 else float("nan")
-        return cls(per_task.mean().item(), error, len(per_task))
+        return cls(*mean_and_error(per_task), len(per_task))
+
+
+def mean_and_error(values: Float[Tensor, " tasks"]) -> tuple[float, float]:
+    """Return the mean of independent values and its standard error, NaN for a single one."""
+    error = values.std().item() / len(values) ** 0.5 if len(values) > 1 else float("nan")
+    return values.mean().item(), error
 
 
 def fixed_tasks(source: Source, num_tasks: int, seed: int) -> Iterator[Task]:
-    """Yield the same tasks for the same seed, in batches; of a data set, from distinct objects."""
+    """Yield the same tasks for the same seed, in batches; of a data set, from distinct objects.
+
+    Where a data set has fewer objects than tasks, they come again with other context points.
+    """
     if num_tasks < 1:
         raise SettingError(f"num_tasks must be at least 1, got {num_tasks}.")
-    if isinstance(source, FiniteSource):
-        yield from (source.take(*chosen) for chosen in fixed_objects(source, num_tasks, seed))
-        return
     for start in range(0, num_tasks, _CHUNK):
         # Always a full batch: the first tasks are the same however many are asked for.
-        yield source.draw(_CHUNK, seeded(seed, start))[: min(_CHUNK, num_tasks - start)]
+        yield _chunk(source, start, seed)[: min(_CHUNK, num_tasks - start)]
 
 
-def fixed_objects(
-    source: FiniteSource, num_tasks: int, seed: int
-) -> Iterator[tuple[Int[Tensor, " B"], torch.Generator]]:
-    """Yield batches of distinct objects, and the generators to draw their tasks from.
-
-    Where there are fewer objects than tasks, they come again with other context points.
-    """
+def _chunk(source: Source, start: int, seed: int) -> Task:
+    generator = seeded(seed, start)
+    if not isinstance(source, FiniteSource):
+        return source.draw(_CHUNK, generator)
     order = torch.randperm(len(source), generator=seeded(seed, _ORDER))
-    for start in range(0, num_tasks, _CHUNK):
-        numbers = torch.arange(start, min(start + _CHUNK, num_tasks))
-        yield order[numbers % len(order)], seeded(seed, start)
+    return source.take(order[torch.arange(start, start + _CHUNK) % len(order)], generator)
 
 
 @torch.inference_mode()
@@ -78,3 +78,12 @@ def log_likelihoods(
         assert task.y_target is not None
         scores.append(predict(task).log_likelihood(task.y_target).cpu().double())
     return torch.cat(scores)
+
+
+def coverage(
+    predictive: GaussianPredictive, y: Float[Tensor, "B M Dy"], probability: float
+) -> float:
+    """Return the share of outputs within the central band that should hold this share of them."""
+    low, high = (predictive.quantile((1 + side * probability) / 2) for side in (-1, 1))
+    inside = (low <= y) & (y <= high)
+    return inside[predictive.mask].double().mean().item()

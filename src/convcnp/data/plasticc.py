@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from convcnp.data.files import Arrays, cached, data_file
 from convcnp.data.source import Part, split
@@ -54,28 +55,6 @@ class LightCurves(NamedTuple):
     def of(self, chosen: Bool[Tensor, " objects"]) -> LightCurves:
         """Return some of the objects."""
         return self._replace(ids=self.ids[chosen], start=self.start[chosen], size=self.size[chosen])
-
-
-class Observations(NamedTuple):
-    """Some objects' observations in random order, normalised; those that come first are context.
-
-    Every observation is a point of its own with one band observed, because no two are taken at the
-    same time.
-    """
-
-    x: Float[Tensor, "B K 1"]
-    y: Float[Tensor, "B K 6"]
-    error: Float[Tensor, "B K 6"]  # standard deviations of the measurements of y
-    observed: Bool[Tensor, "B K 6"]
-    num_context: Int[Tensor, " B"]
-
-    def task(self) -> Task:
-        """Return the task to predict the fluxes that are not context."""
-        return split(self.x, self.y.float(), self.num_context, self.observed)
-
-    def errors(self) -> Task:
-        """Return the measurement errors, laid out like the fluxes of the task."""
-        return split(self.x, self.error, self.num_context, self.observed)
 
 
 def read(path: Path) -> Arrays:
@@ -126,6 +105,7 @@ class PlasticcSource:
         part: Which objects: those to train on, to choose a model by, or to judge it by.
         max_flux: Objects with a larger normalised flux are neither trained on nor chosen by; all
             of them judge.
+        quantity: Whether tasks hold the fluxes, or in their places the errors of their measurement.
     """
 
     # Paper: its normalising values are far below the standard deviations of this set, which a few
@@ -135,6 +115,7 @@ class PlasticcSource:
 
     part: Literal["training"] | Part = "training"
     max_flux: float | None = 30.0
+    quantity: Literal["flux", "error"] = "flux"
     dim_x: int = 1
     dim_y: int = len(BANDS)
 
@@ -153,32 +134,29 @@ class PlasticcSource:
         return self.take(torch.randint(len(self), (batch_size,), generator=generator), generator)
 
     def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
-        """Draw a task from each of these objects."""
-        return self.observe(objects, generator).task()
+        """Draw the order of each object's observations, and how many of them are context.
 
-    def observe(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Observations:
-        """Draw the order of each object's observations, and how many are context."""
+        Every observation is a point of its own with one band observed, because no two are taken at
+        the same time.
+        """
         curves = self.curves()
         size = curves.size[objects]  # (B,)
         present = torch.arange(int(size.max())) < size[:, None]  # (B, K)
         # Ordering random numbers is a permutation; those that stand for nothing come last.
         order = torch.rand(present.shape, generator=generator).masked_fill(~present, 2).argsort(1)
         row = torch.where(present, curves.start[objects, None] + order, 0)
-        band = torch.where(present, curves.band[row], 0)
-        observed = torch.nn.functional.one_hot(band, len(BANDS)).bool() & present[..., None]
-        flux, error = (
-            torch.where(observed, values[row, None], 0) for values in (curves.flux, curves.error)
-        )
+        observed = one_hot(curves.band[row], len(BANDS)).bool() & present[..., None]
         # At least one of each, as far as there are so many.
         unit = torch.rand(len(objects), dtype=torch.float64, generator=generator)
         num_context = (1 + (unit * (size - 1)).long()).clamp(max=size - 1)
-        return Observations(
-            ((curves.days[row] - TIME_MEAN) / TIME_SCALE)[..., None],
-            torch.where(observed, (flux - FLUX_MEAN) / FLUX_SCALE, 0),
-            error / FLUX_SCALE,
-            observed,
-            num_context,
-        )
+        x = (curves.days[row] - TIME_MEAN) / TIME_SCALE
+        return split(x[..., None], self._values(curves, row), num_context, observed)
+
+    def _values(self, curves: LightCurves, row: Int[Tensor, "B K"]) -> Float[Tensor, "B K 6"]:
+        """Return the values in those rows, normalised for each band."""
+        if self.quantity == "error":
+            return curves.error[row, None] / FLUX_SCALE
+        return ((curves.flux[row, None] - FLUX_MEAN) / FLUX_SCALE).float()
 
     def held_out(self, part: Part) -> PlasticcSource:
         """Return the source of objects that training never sees."""

@@ -1,0 +1,1 @@
+"""What others predict with, to compare with: one per file."""
