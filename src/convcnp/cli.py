@@ -163,7 +163,10 @@ def table(
 @app.command()
 def figure(
     name: Annotated[
-        str, typer.Argument(help="figure2, or appendix-eq, appendix-matern and so on.")
+        str,
+        typer.Argument(
+            help="figure2, figure3, figure3-attncnp, light-curves, appendix-eq and so on."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the functions drawn.")] = 1,

@@ -56,7 +56,9 @@ def predator_prey(
     return {
         "simulations": source.census(CENSUS, seeded(TEST_SEEDS[settings.seed])),
         "lynx_hare": {name: _on_real_years(predict, task) for name, task in tasks.items()},
-        "lynx_hare_constant": {name: _on_real_years(constant, t) for name, t in tasks.items()},
+        "constant": {
+            "lynx_hare": {name: _on_real_years(constant, task) for name, task in tasks.items()}
+        },
     }
 
 
@@ -90,19 +92,20 @@ def light_curves(
         for quantity in ("flux", "error")
     )
     scores: dict[str, dict[str, list[Tensor]]] = defaultdict(lambda: defaultdict(list))
-    removed = []
+    removed, asked = 0, 0
     for task, error in zip(tasks, errors, strict=True):
         assert task.y_target is not None
-        bare, noisy = kaggle_gp.predict(task, error)
+        bare = kaggle_gp.predict(task, error)
+        noisy = kaggle_gp.with_noise(bare, error)
         kept = task.target_mask & (bare.log_prob(task.y_target) >= OUTLIER)
-        removed.append((task.target_mask & ~kept).sum() / task.target_mask.sum())
+        asked += int(task.target_mask.sum())
+        removed += int((task.target_mask & ~kept).sum())
         predictions = {"model": predict(task), "kaggle_gp": bare, "kaggle_gp_with_noise": noisy}
         for name, predictive in predictions.items():
             for points, mask in (("all_points", task.target_mask), ("kept_points", kept)):
                 scores[points][name].append(_per_task(predictive, task.y_target, mask))
-    share = torch.stack(removed).mean().item()
     tables = {points: _summaries(of) for points, of in scores.items()}
-    return {"light_curves": {"removed_share": share, **tables}}
+    return {"light_curves": {"removed_share": removed / asked, **tables}}
 
 
 def _per_task(
@@ -116,15 +119,14 @@ def _per_task(
 def _summaries(scores: dict[str, list[Tensor]]) -> dict[str, dict[str, float]]:
     per_task = {name: torch.cat(parts) for name, parts in scores.items()}
     counts = per_task["model"].isfinite().all(1)
-    return {
-        name: _summary(values[counts], per_task["model"][counts])
-        for name, values in per_task.items()
-    }
+    summaries = {name: _summary(values[counts]) for name, values in per_task.items()}
+    for name in summaries.keys() - {"model"}:
+        better = (per_task["model"] > per_task[name])[counts, 0]
+        summaries[name]["model_is_better"] = better.double().mean().item()
+    return summaries
 
 
-def _summary(
-    per_task: Float[Tensor, "tasks 2"], models: Float[Tensor, "tasks 2"]
-) -> dict[str, float]:
+def _summary(per_task: Float[Tensor, "tasks 2"]) -> dict[str, float]:
     likelihood, squared = per_task.T
     mean, error = mean_and_error(likelihood)
     squared_mean, squared_error = mean_and_error(squared)
@@ -135,5 +137,4 @@ def _summary(
         "median_log_likelihood": likelihood.median().item(),
         "squared_error": squared_mean,
         "squared_error_standard_error": squared_error,
-        "model_is_better": (models[:, 0] > likelihood).double().mean().item(),
     }

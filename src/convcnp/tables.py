@@ -34,7 +34,10 @@ class Table:
 
 
 def build_table(name: str, experiments: Path, results: Path) -> Table:
-    """Build a table: a row per model, ours above the paper's, and the exact GP below all.
+    """Build a table as the file with the paper's numbers lays it out.
+
+    Named columns make a grid: a result file for each column and row, such as `eq-convcnp`. Listed
+    columns each say where in a row's result file a number stands, such as `lynx_hare.interval`.
 
     Args:
         experiments: Folder with a subfolder per table, which holds the paper's numbers.
@@ -49,6 +52,12 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
             "this in the project's folder, or name the folders with --experiments and --results."
         ) from error
     cells = {path.stem: _read(path) for path in sorted((results / name).glob("*.json"))}
+    build = _grid if isinstance(paper["columns"], dict) else _listing
+    return build(paper, cells)
+
+
+def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
+    """Lay out a row per model, ours above the paper's, and the exact GP below all."""
     columns = [
         column
         for column in paper["columns"]
@@ -67,6 +76,34 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
+
+
+def _listing(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
+    """Lay out the rows as they are listed, each above the paper's numbers if it has any."""
+    columns, rows = paper["columns"], []
+    for row in paper["rows"]:
+        cell = cells.get(row["cell"])
+        rows.append([row["label"], *(_entry(cell, column, row) for column in columns)])
+        if "paper" in row:
+            rows.append([f"{row['label']}, paper", *row["paper"]])
+    return Table(paper["title"], ["Model", *(column["label"] for column in columns)], rows)
+
+
+def _entry(cell: dict[str, Any] | None, column: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return a column's number in a result, with its standard error if the column names one."""
+    paths = [column[key].format(**row) for key in ("value", "error") if key in column]
+    numbers = [_at(cell, path) for path in paths]
+    if None in numbers:
+        return "—"
+    return " ± ".join(f"{number:.{column.get('digits', 2)}f}" for number in numbers)
+
+
+def _at(cell: dict[str, Any] | None, path: str) -> float | None:
+    """Return the number at a dotted path of a result, if it has one."""
+    found: Any = cell
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def _read(path: Path) -> dict[str, Any]:

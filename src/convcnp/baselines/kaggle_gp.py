@@ -19,7 +19,7 @@ from convcnp.task import Task
 WAVELENGTHS = np.array([3671.0, 4827.0, 6223.0, 7546.0, 8691.0, 9710.0])  # Angstrom, u to y
 _TIME_GUESS, _WAVELENGTH_SCALE = 20.0, 6000.0  # days, Angstrom
 _LONGEST = 1000.0  # days
-_SMALLEST = 1e-12  # of a variance of normalised fluxes: rounding can leave less than nothing
+_SMALLEST = 1e-6  # standard deviation of a normalised flux: rounding can leave less than nothing
 
 Posterior = Callable[
     [Float[ndarray, " M"], Int[ndarray, " M"]], tuple[Float[ndarray, " M"], Float[ndarray, " M"]]
@@ -101,14 +101,13 @@ def biweight_location(values: Float[ndarray, " N"]) -> float:
     return float(median + (weight * offset).sum() / weight.sum())
 
 
-def predict(task: Task, errors: Task) -> tuple[GaussianPredictive, GaussianPredictive]:
-    """Fit every object's context, and predict its targets, without and with measurement noise.
+def predict(task: Task, errors: Task) -> GaussianPredictive:
+    """Fit every object's context, and predict the fluxes at its targets, without their noise.
 
     Args:
         task: Normalised fluxes, one band observed per point, as `PlasticcSource` draws them.
         errors: The same with the errors of their measurement in their places.
     """
-    assert errors.y_target is not None
     mean, variance = torch.zeros(2, *task.target_mask.shape, dtype=torch.float64)
     for i in range(task.batch_size):
         posterior = fit(context_curve(task[i], errors[i]))
@@ -116,12 +115,16 @@ def predict(task: Task, errors: Task) -> tuple[GaussianPredictive, GaussianPredi
         days = task.x_target[i, asked, 0] * TIME_SCALE + TIME_MEAN
         moments = map(torch.from_numpy, posterior(days.numpy(), band.numpy()))
         mean[i, asked, band], variance[i, asked, band] = moments
-    mean, variance = (mean - FLUX_MEAN) / FLUX_SCALE, variance / FLUX_SCALE**2
-    bare, noisy = (
-        GaussianPredictive(mean, spread.clamp(min=_SMALLEST).sqrt(), task.target_mask)
-        for spread in (variance, variance + errors.y_target**2)
-    )
-    return bare, noisy
+    stddev = variance.clamp(min=0).sqrt() / FLUX_SCALE
+    mean = (mean - FLUX_MEAN) / FLUX_SCALE
+    return GaussianPredictive(mean, stddev.clamp(min=_SMALLEST), task.target_mask)
+
+
+def with_noise(predictive: GaussianPredictive, errors: Task) -> GaussianPredictive:
+    """Add the noise of the measurements that are predicted."""
+    assert errors.y_target is not None
+    stddev = (predictive.stddev**2 + errors.y_target**2).sqrt()
+    return GaussianPredictive(predictive.mean, stddev, predictive.mask)
 
 
 def context_curve(task: Task, errors: Task) -> LightCurve:
