@@ -108,8 +108,10 @@ def predict(task: Task, errors: Task) -> GaussianPredictive:
         task: Normalised fluxes, one band observed per point, as `PlasticcSource` draws them.
         errors: The same with the errors of their measurement in their places.
     """
-    mean, variance = torch.zeros(2, *task.target_mask.shape, dtype=torch.float64)
-    for i in range(task.batch_size):
+    # Without context there is nothing to fit, and an object is predicted to be like all others.
+    shape = task.target_mask.shape
+    mean, variance = (moment.repeat(*shape[:2], 1) for moment in (FLUX_MEAN, FLUX_SCALE**2))
+    for i in task.context_mask.any((1, 2)).nonzero()[:, 0].tolist():
         posterior = fit(context_curve(task[i], errors[i]))
         asked, band = task.target_mask[i].nonzero(as_tuple=True)
         days = task.x_target[i, asked, 0] * TIME_SCALE + TIME_MEAN

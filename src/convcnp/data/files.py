@@ -58,7 +58,7 @@ def cached(path: Path, read: Callable[[Path], Arrays]) -> Arrays:
     name = f"{path.name.partition('.')[0]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.npz"
     kept = cache_folder() / name
     try:
-        with np.load(kept, allow_pickle=False) as content:
+        with kept.open("rb") as file, np.load(file, allow_pickle=False) as content:
             return dict(content)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile):  # not there, or damaged
         arrays = read(path)
