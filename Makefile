@@ -31,7 +31,7 @@ test: $(STAMP)  ## Set up and run the fast tests
 test-all: $(STAMP)  ## Run all tests, the slow ones too
 	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
 
-demo: $(STAMP)  ## Set up and make a first prediction with a picture in out/
+demo: $(STAMP)  ## Set up, fill the gaps of real series, and draw them into out/
 	$(BIN)/python demo/demo.py
 
 bench: $(STAMP)  ## Measure speed and memory as ratios, and write results/bench.json

@@ -23,7 +23,8 @@ def unet(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5) ->
 
 
 def residual(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5) -> UNet:
-    return UNet(dim, 2, (3, 4), (4, 3), blocks=1, kernel_size=kernel_size, padding=padding)
+    options = {"kernel_size": kernel_size, "padding": padding}
+    return UNet(dim, 2, (3, 4), (4, 3), blocks=1, activation="gelu", **options)
 
 
 every_network = pytest.mark.parametrize("build", [simple, unet, residual])
@@ -194,18 +195,23 @@ def at_margins(cnn: CNN, margin: int, data: int = 16, long: int = 200) -> tuple[
     return output(margin), output(long)
 
 
-def test_residual_blocks_add_to_what_they_read():
-    blocks = lively(ResidualBlocks(2, 1, 3, kernel_size=5, padding="zeros"))
+@pytest.mark.parametrize(
+    ("activation", "function"), [("relu", torch.relu), ("gelu", torch.nn.functional.gelu)]
+)
+def test_residual_blocks_add_to_what_they_read(activation, function):
+    options = {"kernel_size": 5, "padding": "zeros", "activation": activation}
+    blocks = lively(ResidualBlocks(2, 1, 3, **options))
     h, beyond = drawn(1, 3, 1, 8), drawn(3)
     expected, constant = h, beyond
     for layer in blocks.layers:
-        change, change_beyond = layer(expected, constant)
-        expected, constant = expected + change.relu(), constant + change_beyond.relu()
+        change = layer.conv(expected)
+        constant_change = layer.conv.weight.sum((2, 3)) @ constant + layer.conv.bias
+        expected, constant = expected + function(change), constant + function(constant_change)
     actual, actual_constant = blocks(h.clone(), beyond.clone())
     assert (actual - h).abs().max() > 0.1
     assert_equal(actual, expected, 1e-12)
     assert_equal(actual_constant, constant, 1e-12)
-    nothing = ResidualBlocks(0, 1, 3, kernel_size=5, padding="zeros")
+    nothing = ResidualBlocks(0, 1, 3, **options)
     assert_equal(nothing(h, beyond)[0], h, 0)
 
 

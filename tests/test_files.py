@@ -1,11 +1,11 @@
-"""Files: found in the data folder, kept in the cache, and written whole."""
+"""Files of data sets: found in the data folder, and kept in the cache."""
 
 import os
 
 import numpy as np
 import pytest
 
-from convcnp.data.files import cache_folder, cached, data_file, data_folder, write_atomically
+from convcnp.data.files import cache_folder, cached, data_file, data_folder
 from convcnp.errors import DataError
 
 
@@ -67,17 +67,3 @@ def test_a_cache_that_cannot_be_written_is_done_without(counted):
     for _ in range(2):
         assert cached(path, read)["numbers"].tolist() == [1, 2, 3]
     assert len(calls) == 2
-
-
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -11,11 +11,13 @@ import convcnp
 # A module may import what stands above it. A new module or folder of the package gets a line here.
 LAYERS = [
     "errors",
+    "storage",
     "task",
     "grid",
     "set_conv",
     "cnn",
     "predictive",
+    "normaliser",
     "gp",
     "models",
     "data",
@@ -26,9 +28,18 @@ LAYERS = [
     "scores",
     "reporting",
     "runner",
+    "frames",
+    "many",
+    "sampling",
+    "containers",
+    "asking",
+    "predictor",
     "zoo",
+    "comparison",
     "tables",
     "figures",
+    "pictures",
+    "prediction",
     "cli",
 ]
 

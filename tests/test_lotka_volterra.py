@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from convcnp import Task
 from convcnp.data import lotka_volterra
 from convcnp.data.lotka_volterra import (
     BROAD,
@@ -20,7 +21,7 @@ from convcnp.data.lotka_volterra import (
     gillespie,
     simulator,
 )
-from convcnp.data.source import Source, seeded
+from convcnp.data.source import NamedSource, seeded
 from convcnp.errors import MissingExtraError, SettingError
 
 TINY = 1e-12
@@ -166,7 +167,7 @@ def test_runs_that_are_never_kept_are_refused_with_their_count(monkeypatch):
 
 def test_a_task_has_150_points_of_which_3_to_80_are_context():
     source = LotkaVolterraSource()
-    assert isinstance(source, Source)
+    assert isinstance(source, NamedSource)
     sizes = set()
     for step in range(30):
         task = source.draw(2, seeded(step))
@@ -240,3 +241,11 @@ def test_without_numba_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'convcnp\[simulation\]'"):
         simulator.__wrapped__()
+
+
+def test_a_users_thousands_become_the_units_of_tasks():
+    task = Task.from_arrays([1845.0, 1846.0], [[50.0, 20.0], [30.0, 10.0]], [1847.0])
+    units = LotkaVolterraSource().normaliser.units(task)
+    found = units.to_model(task).y_context.flatten().tolist()
+    assert found == pytest.approx([0.5, 0.2, 0.3, 0.1])
+    assert units.to_model(task).x_context.flatten().tolist() == [1845.0, 1846.0]

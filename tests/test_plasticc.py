@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from convcnp import Task
 from convcnp.data import plasticc
 from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE, PlasticcSource, part_of
-from convcnp.data.source import FiniteSource, seeded
+from convcnp.data.source import FiniteSource, NamedSource, seeded
 from convcnp.errors import DataError, SettingError
 from convcnp.evaluation import fixed_tasks
 from helpers import light_curve_rows, write_light_curves
@@ -37,6 +38,7 @@ def test_a_small_file_becomes_the_tasks_it_should(folder):
     source = PlasticcSource()
     assert part_of(713) == "training"
     assert isinstance(source, FiniteSource)
+    assert isinstance(source, NamedSource)
     task = source.take(torch.tensor([0]), seeded(0))
     x = torch.cat([task.x_context, task.x_target], 1)[0, :, 0]
     y = torch.cat([task.y_context, task.y_target], 1)[0]
@@ -46,6 +48,14 @@ def test_a_small_file_becomes_the_tasks_it_should(folder):
     assert mask[by_time].nonzero()[:, 1].tolist() == [5, 2, 0]
     values = y[by_time][mask[by_time]]
     assert values.tolist() == pytest.approx([0.0, 0.0, 1.0], abs=1e-6)
+
+
+def test_a_users_days_and_fluxes_become_the_units_of_tasks():
+    fluxes = (FLUX_MEAN + torch.arange(6) * FLUX_SCALE).tolist()
+    task = Task.from_arrays([59_400.0, 60_274.0], [fluxes, fluxes], [59_400.0])
+    found = PlasticcSource().normaliser.units(task).to_model(task)
+    assert found.x_context.flatten().tolist() == pytest.approx([0.0, 1.0])
+    assert found.y_context[0, 1].tolist() == pytest.approx(list(range(6)), abs=1e-6)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from convcnp.data import lynx_hare
 from convcnp.data.gp import GPSource
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
-from convcnp.evaluation import TEST_SEEDS, coverage, fixed_tasks
+from convcnp.evaluation import TEST_SEEDS, fixed_tasks
 from convcnp.experiment import EvaluationSettings
 from convcnp.models.cnp import CNP
 from convcnp.scores import constant, further_scores, light_curves, predator_prey
@@ -24,16 +24,6 @@ def standard(task):
     """Predict zero and one everywhere."""
     zero = torch.zeros(task.target_mask.shape)
     return GaussianPredictive(zero, zero + 1, task.target_mask)
-
-
-def test_coverage_counts_what_lies_in_the_central_band():
-    y = torch.tensor([[[-2.0], [-0.6], [0.0], [0.6], [1.5]]])
-    mask = torch.tensor([[[True], [True], [True], [True], [False]]])
-    predictive = GaussianPredictive(torch.zeros(1, 5, 1), torch.ones(1, 5, 1), mask)
-    assert coverage(predictive, y, 0.5) == 0.75  # the band ends at 0.674
-    assert coverage(predictive, y, 0.9) == 0.75  # at 1.645
-    assert coverage(predictive, y, 0.99) == 1.0
-    assert coverage(predictive, y, 0.1) == 0.25
 
 
 def test_the_constant_prediction_is_the_contexts_mean_and_deviation():

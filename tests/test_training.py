@@ -14,6 +14,7 @@ import torch
 from convcnp import EQ, Task, convcnp
 from convcnp.data.gp import GPSource
 from convcnp.errors import CheckpointError, DivergedError
+from convcnp.storage import read_tensors
 from convcnp.training import (
     BEST,
     CHECKPOINT,
@@ -21,7 +22,6 @@ from convcnp.training import (
     METRICS,
     TrainingSettings,
     learning_rate,
-    read_tensors,
     train,
 )
 

@@ -92,6 +92,67 @@ def run(
 
 
 @app.command()
+def predict(
+    file: Annotated[
+        str, typer.Argument(help="Table with times and values: CSV, TSV, Parquet, or - for stdin.")
+    ],
+    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            help="Column that tells several series apart; guessed if left out, '' is none."
+        ),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to predict: gaps, a number of evenly spaced times, START:STOP:STEP, or a "
+            "table with the time column. The gaps, if there are any, if left out."
+        ),
+    ] = None,
+    quantiles: Annotated[str, typer.Option(help="Levels, such as 0.05,0.5,0.95.")] = "0.05,0.95",
+    samples: Annotated[
+        int, typer.Option(min=0, help="Coherent curves to draw, a column each.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of these curves.")] = 0,
+    model: Annotated[
+        str, typer.Option(help="A shipped model (see `convcnp models`) or a run's directory.")
+    ] = "general",
+    out: Annotated[
+        Path | None, typer.Option(help="Write here, CSV or Parquet; standard output if left out.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the first series to this PNG.")
+    ] = None,
+) -> None:
+    """Fill the gaps of your own series, or predict them anywhere, with uncertainty.
+
+    One row per asked time: the mean, the standard deviation and quantiles of what would be
+    observed, in your units. Nothing is trained: a general model ships with the package.
+    """
+    from convcnp.prediction import predict_file
+
+    predict_file(
+        file,
+        time=time,
+        value=value,
+        group=group,
+        at=at,
+        quantiles=quantiles,
+        samples=samples,
+        seed=seed,
+        model=model,
+        out=out,
+        plot=plot,
+        say=_say,
+    )
+
+
+@app.command()
 def evaluate(
     name: Annotated[
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
@@ -140,12 +201,12 @@ def models(as_json: AsJson = False) -> None:
 
 @app.command()
 def table(
-    name: Annotated[str, typer.Argument(help="Name of the table, such as table1.")],
+    name: Annotated[str, typer.Argument(help="Name of the table, such as table1 or real-series.")],
     form: Annotated[str, typer.Option("--format", help="terminal, markdown or csv.")] = "terminal",
     experiments: Experiments = Path("experiments"),
     results: Results = Path("results"),
 ) -> None:
-    """Print a table of the paper, its numbers beside ours."""
+    """Print a table of the paper, its numbers beside ours; or of `compare`."""
     from convcnp.errors import ResultError
     from convcnp.tables import build_table
 
@@ -159,6 +220,34 @@ def table(
     for row in built.rows:
         rich_table.add_row(*row)
     Console().print(rich_table)
+
+
+@app.command()
+def compare(
+    series: Annotated[
+        list[str] | None, typer.Option(help="A real series; all if left out. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="general, gp, splines or linear; all if left out. Repeatable."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
+        "results/real-series"
+    ),
+) -> None:
+    """Compare the general model with a fitted GP, splines and lines on real series.
+
+    Results join those of other methods that the folder has; `convcnp table real-series` shows them.
+    """
+    import torch
+
+    from convcnp.comparison import METHODS
+    from convcnp.comparison import compare as score_methods
+    from convcnp.data.real_series import SERIES
+
+    torch.set_num_threads(1)  # times are compared on one thread
+    paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_told)
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
 @app.command()
@@ -229,6 +318,18 @@ def _further(result: dict[str, Any]) -> Iterator[str]:
                 f"(median {score['median_log_likelihood']:.3f}), squared error "
                 f"{score['squared_error']:.4f} ± {score['squared_error_standard_error']:.4f}."
             )
+
+
+def _told(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:
+    for removal, found in scores.items():
+        mean = {
+            key: sum(score[key] for score in found) / len(found)
+            for key in ("log_likelihood", "crps", "coverage", "seconds")
+        }
+        _say(
+            f"{series}, {removal}, {method}: log-likelihood {mean['log_likelihood']:.3f}, CRPS "
+            f"{mean['crps']:.3g}, coverage {mean['coverage']:.0%}, {mean['seconds']:.3g} s"
+        )
 
 
 def _say(text: str) -> None:

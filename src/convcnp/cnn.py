@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Literal, TypedDict, Unpack
 
 import torch
 from jaxtyping import Float
@@ -14,9 +15,28 @@ from torch.nn import functional
 from convcnp.errors import SettingError, check_not_negative
 from convcnp.grid import Field, Padding
 
+Activation = Literal["relu", "gelu"]
+
+# For a convolution's output, which is needed nowhere else and may be changed in place, and for the
+# constant beyond the grid, which may not.
+_ACTIVATIONS: dict[Activation, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
+    "relu": (torch.relu_, torch.relu),
+    "gelu": (functional.gelu, functional.gelu),
+}
+
+
+class _LayerOptions(TypedDict):
+    """What all convolutions of a network have in common."""
+
+    kernel_size: int
+    padding: Padding
+    activation: Activation
+
 
 class Convolution(nn.Module):
     r"""Convolve a field, with a choice of what lies beyond the grid.
+
+    An activation, if one is named, follows.
 
     `unobserved` continues every channel with the constant :math:`c` that it has far from all data:
     :math:`w * (h - c)` with zeros beyond the grid, plus the response of :math:`w` to :math:`c`. The
@@ -37,8 +57,13 @@ class Convolution(nn.Module):
         kernel_size: int,
         padding: Padding,
         stride: int = 1,
+        activation: Activation | None = None,
     ) -> None:
         super().__init__()
+        if activation not in (None, *_ACTIVATIONS):
+            raise SettingError(
+                f"activation must be 'relu' or 'gelu', got {activation!r}; choose one."
+            )
         if dim not in (1, 2):
             raise SettingError(
                 f"dim must be 1 or 2, got {dim}; other grids have no convolutions here."
@@ -56,7 +81,7 @@ class Convolution(nn.Module):
             raise SettingError(
                 f"channels must be positive, got {channels_in} and {channels_out}; use at least 1."
             )
-        self.padding = padding
+        self.padding, self.activation = padding, activation
         self.conv = nn.Conv2d(
             channels_in,
             channels_out,
@@ -69,14 +94,18 @@ class Convolution(nn.Module):
     def forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D P Q"], Float[Tensor, " D"]]:
-        """Return the convolved values, channel first, and their constant far from data."""
+        """Return the new values, channel first, and their constant far from data."""
         assert self.conv.bias is not None
         response = self.conv.weight.sum((2, 3)) @ beyond + self.conv.bias
         if self.padding == "unobserved":
             # Adding the negative: the gradient of a subtraction would negate a whole field.
-            centred = h + (-beyond)[:, None, None]
-            return self.conv._conv_forward(centred, self.conv.weight, response), response
-        return self.conv(h), response
+            h = self.conv._conv_forward(h + (-beyond)[:, None, None], self.conv.weight, response)
+        else:
+            h = self.conv(h)
+        if self.activation is None:
+            return h, response
+        on_field, on_constant = _ACTIVATIONS[self.activation]
+        return on_field(h), on_constant(response)
 
 
 class CNN(nn.Module, ABC):
@@ -110,11 +139,6 @@ class CNN(nn.Module, ABC):
         """Apply the layers to channel-first values and to the constant beyond the grid."""
 
 
-def _relu(h: Tensor, beyond: Tensor) -> tuple[Tensor, Tensor]:
-    """Rectify in place: a convolution's output is needed nowhere else."""
-    return torch.relu_(h), torch.relu(beyond)
-
-
 class SimpleCNN(CNN):
     """Convolutions of stride one with ReLU after each (Appendix C.1, "ConvCNP").
 
@@ -143,7 +167,9 @@ class SimpleCNN(CNN):
         self.multiple = 1
         self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
         self.layers = nn.ModuleList(
-            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
+            Convolution(
+                dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding, activation="relu"
+            )
             for fan_in, fan_out in pairwise(channels)
         )
 
@@ -152,21 +178,20 @@ class SimpleCNN(CNN):
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers one after the other."""
         for layer in self.layers:
-            h, beyond = _relu(*layer(h, beyond))
+            h, beyond = layer(h, beyond)
         return h, beyond
 
 
 class ResidualBlocks(nn.Module):
-    """Convolutions that each add to what they read: `h + relu(conv(h))`."""
+    """Convolutions that each add to what they read: `h + activation(conv(h))`."""
 
     def __init__(
-        self, blocks: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
+        self, blocks: int, dim: int, channels: int, **options: Unpack[_LayerOptions]
     ) -> None:
         super().__init__()
         check_not_negative("blocks", blocks)
         self.layers = nn.ModuleList(
-            Convolution(dim, channels, channels, kernel_size=kernel_size, padding=padding)
-            for _ in range(blocks)
+            Convolution(dim, channels, channels, **options) for _ in range(blocks)
         )
 
     def forward(
@@ -174,7 +199,7 @@ class ResidualBlocks(nn.Module):
     ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
         """Apply the blocks one after the other."""
         for layer in self.layers:
-            change, change_beyond = _relu(*layer(h, beyond))
+            change, change_beyond = layer(h, beyond)
             h, beyond = h + change, beyond + change_beyond
         return h, beyond
 
@@ -190,6 +215,7 @@ class UNet(CNN):
         down: Channels of the layers that halve the resolution.
         up: Channels of the layers that double it; as many as `down`.
         blocks: Residual convolutions after each of these layers; the paper has none.
+        activation: Follows every convolution; the paper's is `relu`.
     """
 
     # Paper: transposed convolutions double the resolution. They answer a constant with a periodic
@@ -205,6 +231,7 @@ class UNet(CNN):
         blocks: int = 0,
         kernel_size: int = 5,
         padding: Padding = "unobserved",
+        activation: Activation = "relu",
     ) -> None:
         super().__init__(dim, padding)
         if not down or len(down) != len(up):
@@ -218,21 +245,19 @@ class UNet(CNN):
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
         self.receptive_radius = (self.multiple - 1) * (2 * reach + 1 + 3 * blocks * reach)
+        options = _LayerOptions(kernel_size=kernel_size, padding=padding, activation=activation)
         into_down = (channels_in, *down[:-1])
         into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))
         self.down = nn.ModuleList(
-            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding, stride=2)
+            Convolution(dim, fan_in, fan_out, **options, stride=2)
             for fan_in, fan_out in zip(into_down, down, strict=True)
         )
         self.up = nn.ModuleList(
-            Convolution(dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding)
+            Convolution(dim, fan_in, fan_out, **options)
             for fan_in, fan_out in zip(into_up, up, strict=True)
         )
         self.down_blocks, self.up_blocks = (
-            nn.ModuleList(
-                ResidualBlocks(blocks, dim, channels, kernel_size=kernel_size, padding=padding)
-                for channels in path
-            )
+            nn.ModuleList(ResidualBlocks(blocks, dim, channels, **options) for channels in path)
             for path in (down, up)
         )
 
@@ -243,9 +268,9 @@ class UNet(CNN):
         skips = []
         for layer, blocks in zip(self.down, self.down_blocks, strict=True):
             skips.append((h, beyond))
-            h, beyond = blocks(*_relu(*layer(h, beyond)))
+            h, beyond = blocks(*layer(h, beyond))
         for layer, blocks in zip(self.up, self.up_blocks, strict=True):
-            h, beyond = blocks(*_relu(*layer(self._repeated(h), beyond)))
+            h, beyond = blocks(*layer(self._repeated(h), beyond))
             skip, skip_beyond = skips.pop()
             h, beyond = torch.cat([skip, h], 1), torch.cat([skip_beyond, beyond])
         return h, beyond

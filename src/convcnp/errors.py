@@ -50,6 +50,18 @@ class ResultError(ConvCNPError, ValueError):
     """Raise when result files are missing or cannot be read."""
 
 
+class TableError(ConvCNPError, ValueError):
+    """Raise when a user's table cannot be read, or does not hold what was asked for."""
+
+
+class OutputError(ConvCNPError, OSError):
+    """Raise when a result cannot be written where it should be."""
+
+
+class ConvCNPWarning(UserWarning):
+    """Warn of data that a prediction should be trusted less for."""
+
+
 class MissingExtraError(ConvCNPError, ImportError):
     """Raise when an optional dependency is needed and not installed."""
 

@@ -18,7 +18,8 @@ from convcnp.data.gp import GPSource
 from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.sawtooth import SawtoothSource
-from convcnp.data.source import Source
+from convcnp.data.series import SeriesSource
+from convcnp.data.source import NamedSource
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
@@ -29,13 +30,14 @@ from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
 
-SOURCES: dict[str, Source] = {
+SOURCES: dict[str, NamedSource] = {
     "eq": GPSource(kernel=EQ()),
     "matern": GPSource(kernel=Matern52()),
     "weakly-periodic": GPSource(kernel=WeaklyPeriodic()),
     # Paper: prints an envelope of length scale 2; its table fits the kernel above.
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
+    "series": SeriesSource(),
     "lotka-volterra": LotkaVolterraSource(),
     "lotka-volterra-broad": LotkaVolterraSource(
         rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
@@ -104,7 +106,7 @@ class Experiment(BaseModel):
                 content[kind] = _resolve(kind, content[kind], settings)
         return _validated(cls, content, "")
 
-    def source(self) -> Source:
+    def source(self) -> NamedSource:
         """Build the source of training tasks; its `held_out` has those of validation and test."""
         settings = dict(self.data)
         return dataclasses.replace(SOURCES[settings.pop("name")], **settings)  # type: ignore[type-var]

@@ -17,7 +17,7 @@ from convcnp.data import lynx_hare
 from convcnp.data.lotka_volterra import UNIT, LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.source import Source, seeded
-from convcnp.evaluation import TEST_SEEDS, coverage, fixed_tasks, mean_and_error
+from convcnp.evaluation import TEST_SEEDS, covered, fixed_tasks, mean_and_error
 from convcnp.experiment import EvaluationSettings
 from convcnp.models.base import Model
 from convcnp.predictive import GaussianPredictive
@@ -76,10 +76,9 @@ def _on_real_years(predict: Predict, task: Task) -> dict[str, float]:
     assert task.y_target is not None
     predictive = predict(task)
     log_likelihood = predictive.log_likelihood(task.y_target).mean().item() - math.log(UNIT)
-    bands = {
-        f"coverage_{level}": coverage(predictive, task.y_target, level / 100) for level in (50, 90)
-    }
-    return {"log_likelihood": log_likelihood, **bands}
+    bands = {level: covered(predictive, task.y_target, level / 100) for level in (50, 90)}
+    shares = {f"coverage_{k}": v[predictive.mask].double().mean().item() for k, v in bands.items()}
+    return {"log_likelihood": log_likelihood, **shares}
 
 
 def light_curves(

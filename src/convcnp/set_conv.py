@@ -175,9 +175,23 @@ class SetConvDecoder(_SetConv):
     ) -> Float[Tensor, "B M C"]:
         """Return the function's values at the given inputs."""
         gather = self._gather_dense if self._is_dense(x, grid) else self._gather_local
-        # The constant is summed over all cells, stored or not: one row of weights per dimension.
-        total = self._neighbours(x, grid)[-1].sum(-1).prod(-1, keepdim=True)  # (B, M, 1)
+        # The constant is summed over all cells, stored or not.
+        total = self._total_weight(x, grid).prod(-1, keepdim=True)  # (B, M, 1)
         return gather(field.values + (-field.beyond), x, grid) + total * field.beyond
+
+    def _total_weight(self, x: Float[Tensor, "B M Dx"], grid: Grid) -> Float[Tensor, "B M Dx"]:
+        r"""Sum the kernel over all cells of an infinite grid, along each dimension.
+
+        By Poisson's formula, with :math:`r = \ell / \text{spacing}` and :math:`u` the fraction of a
+        cell, :math:`\sum_i \psi = \sqrt{2\pi} r \big(1 + 2 \sum_k e^{-2 (\pi k r)^2} \cos 2\pi k u
+        \big)`: one term is exact to 1e-8 for :math:`r = 1`, eight for :math:`r = 0.13`.
+        """
+        _, fraction = self._split(x, grid)
+        ratio = torch.exp(self.log_length_scale) / grid.spacing
+        k = torch.arange(1, 9).to(fraction)
+        weights = torch.exp(-2 * (math.pi * k * ratio) ** 2)
+        waves = torch.cos(2 * math.pi * k * fraction[..., None]) @ weights
+        return math.sqrt(2 * math.pi) * ratio * (1 + 2 * waves)
 
     def _gather_dense(
         self, values: Float[Tensor, "B *G C"], x: Float[Tensor, "B M Dx"], grid: Grid

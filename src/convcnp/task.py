@@ -113,8 +113,8 @@ class Task:
     def __len__(self) -> int:
         return self.batch_size
 
-    def __getitem__(self, index: int | slice) -> Task:
-        """Take one task or a slice of the batch; the result is a batch as well."""
+    def __getitem__(self, index: int | slice | Tensor) -> Task:
+        """Take one task, a slice or a list of tasks; the result is a batch as well."""
         if isinstance(index, int):
             position = range(self.batch_size)[index]  # IndexError beyond the end, as in a list
             index = slice(position, position + 1)

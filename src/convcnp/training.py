@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import copy
 import csv
-import json
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from pydantic import (
@@ -25,15 +23,13 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor
 
-from convcnp.data.files import write_atomically
 from convcnp.data.source import Source, seeded
 from convcnp.errors import CheckpointError, DivergedError, import_extra
 from convcnp.evaluation import TRAINING_SEEDS, VALIDATION_SEEDS, fixed_tasks, log_likelihoods
 from convcnp.models.base import Model
+from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.task import Task
 
 if TYPE_CHECKING:
@@ -45,6 +41,8 @@ CHECKPOINT, BEST, LAST, METRICS = (
     "last.safetensors",
     "metrics.csv",
 )
+
+_DRAWN_AHEAD = 8  # steps
 
 
 class TrainingSettings(BaseModel):
@@ -125,19 +123,19 @@ def flushing_denormals() -> Iterator[None]:
 def _prefetched(
     source: Source, settings: TrainingSettings, first: int, rank: int
 ) -> Iterator[Task]:
-    """Draw each step's tasks in a background thread, a few steps ahead."""
+    """Draw tasks in a background thread, a few steps at a time and as many ahead."""
 
-    def draw(step: int) -> Task:
-        return source.draw(settings.batch_size, seeded(settings.seed, step, rank))
+    def draw(steps: range) -> list[Task]:
+        return [source.draw(settings.batch_size, seeded(settings.seed, i, rank)) for i in steps]
 
+    # Every message between threads costs the training step some switching: so there are few.
+    remaining = range(first, settings.steps)
     with ThreadPoolExecutor(1) as pool:
-        pending: deque[Future[Task]] = deque()
-        for step in range(first, settings.steps):
-            pending.append(pool.submit(draw, step))
-            if len(pending) > 3:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
+        drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+        while remaining:
+            tasks, remaining = drawn.result(), remaining[_DRAWN_AHEAD:]
+            drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+            yield from tasks
 
 
 def learning_rate(settings: TrainingSettings, step: int) -> float:
@@ -328,31 +326,3 @@ def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         for name, value in tensors.items()
         if name.startswith(f"{prefix}.")
     }
-
-
-def write_tensors(
-    path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any] | None = None
-) -> None:
-    """Write named tensors and JSON metadata; at any moment the file is the old or the new one."""
-    contiguous = {
-        name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()
-    }
-    write_atomically(path, save(contiguous, {"json": json.dumps(metadata or {})}))
-
-
-def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read what `write_tensors` wrote."""
-    try:
-        with safe_open(path, "pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, json.loads((file.metadata() or {}).get("json", "{}"))
-    except (OSError, ValueError, RuntimeError) as error:
-        raise CheckpointError(
-            f"{path} must be a readable safetensors file ({error}); it may be cut short: remove it."
-        ) from error
-    except Exception as error:
-        if type(error).__name__ != "SafetensorError":
-            raise
-        raise CheckpointError(
-            f"{path} must be a safetensors file ({error}); it may be cut short: remove it."
-        ) from error

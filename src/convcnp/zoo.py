@@ -5,28 +5,17 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from convcnp.data.files import write_atomically
 from convcnp.errors import CheckpointError, ModelNotFoundError
 from convcnp.experiment import Experiment
-from convcnp.models.base import Model
+from convcnp.predictor import Predictor
 from convcnp.runner import RESULT
-from convcnp.training import BEST, read_tensors
+from convcnp.storage import read_tensors, write_atomically
+from convcnp.training import BEST
 
 WEIGHTS = Path(__file__).parent / "weights"
-
-
-@dataclass(frozen=True)
-class Predictor:
-    """A trained model, with the experiment it comes from and the score it reached."""
-
-    name: str
-    model: Model
-    experiment: Experiment
-    result: dict[str, Any]
 
 
 def load(name: str | Path) -> Predictor:

@@ -1,1 +1,1 @@
-"""What others predict with, to compare with: one per file."""
+"""What our models are compared with: methods of others, each a map from a task to a prediction."""

@@ -1,4 +1,4 @@
-"""Files: data sets found in the user's folder, tables kept in a cache, and files written whole."""
+"""Files of data sets: found in the user's folder, and their content kept in a cache."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from convcnp.errors import DataError
+from convcnp.storage import write_atomically
 
 Arrays = dict[str, ndarray]
 
@@ -67,17 +68,3 @@ def cached(path: Path, read: Callable[[Path], Arrays]) -> Arrays:
     with contextlib.suppress(OSError):
         write_atomically(kept, buffer.getvalue())
     return arrays
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step, so that a crash leaves the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

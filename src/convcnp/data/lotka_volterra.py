@@ -17,8 +17,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from convcnp.data.source import Part, drawn_sizes, split
+from convcnp.data.source import Familiar, Part, drawn_sizes, split
 from convcnp.errors import SettingError, check_positive, import_extra
+from convcnp.normaliser import Fixed, Normaliser
 from convcnp.task import Task
 
 CHANNELS = ("prey", "predators")
@@ -185,6 +186,9 @@ class LotkaVolterraSource:
         "max_context",
         "sizes",
     )
+
+    normaliser: ClassVar[Normaliser] = Fixed(level=(0.0, 0.0), scale=(UNIT, UNIT))  # of thousands
+    familiar: ClassVar[Familiar] = Familiar((0.1, 10.0), largest=3.0, spacing=0.6)
 
     rates: Rates = Rates()
     kept: tuple[Outcome, ...] = (Outcome.PREY_DIED_OUT, Outcome.PREDATORS_DIED_OUT)

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
 from convcnp.data.files import Arrays, cached, data_file
-from convcnp.data.source import Part, split
-from convcnp.errors import DataError, check_positive, import_extra
+from convcnp.data.source import Familiar, Part, split
+from convcnp.errors import DataError, check_positive
+from convcnp.normaliser import Fixed, Normaliser
 from convcnp.task import Task
 
 BANDS = ("u", "g", "r", "i", "z", "y")
@@ -59,9 +61,8 @@ class LightCurves(NamedTuple):
 
 def read(path: Path) -> Arrays:
     """Read a table of light curves in CSV, compressed or not, and sort it by object and time."""
-    pandas = import_extra("pandas", "data")
     try:
-        table = pandas.read_csv(path, usecols=list(_COLUMNS), dtype=_COLUMNS)
+        table = pd.read_csv(path, usecols=list(_COLUMNS), dtype=_COLUMNS)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise _broken(path, (str(error) or type(error).__name__).splitlines()[0]) from error
     if table.empty:
@@ -112,6 +113,10 @@ class PlasticcSource:
     # objects with fluxes up to 15,000 dominate. So it cannot have trained on those, and a Gaussian
     # likelihood learns little else from a batch with one of them.
     options: ClassVar[tuple[str, ...]] = ("max_flux",)
+    normaliser: ClassVar[Normaliser] = Fixed(
+        tuple(FLUX_MEAN.tolist()), tuple(FLUX_SCALE.tolist()), TIME_MEAN, TIME_SCALE
+    )
+    familiar: ClassVar[Familiar] = Familiar((0.0003, 0.5), largest=30.0, spacing=0.007)
 
     part: Literal["training"] | Part = "training"
     max_flux: float | None = 30.0

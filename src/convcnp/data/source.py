@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from convcnp.errors import SettingError, check_positive
+from convcnp.normaliser import AsIs, Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -21,10 +22,6 @@ Part = Literal["validation", "test"]
 @runtime_checkable
 class Source(Protocol):
     """Anything that draws batches of tasks: all that training and evaluation ask for."""
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """Names of the fields that an experiment file may set."""
 
     @property
     def dim_x(self) -> int:
@@ -37,11 +34,37 @@ class Source(Protocol):
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""
 
-    def held_out(self, part: Part) -> Source:
-        """Return the source of the tasks that choose a model, or of those that judge it."""
-
     def ceiling(self, task: Task) -> GaussianPredictive | None:
         """Return the best possible prediction, where it is known."""
+
+
+@dataclass(frozen=True)
+class Familiar:
+    """The range of what training tasks hold, in a model's units."""
+
+    gaps: tuple[float, float]  # between observations, the typical one of a task
+    largest: float  # value
+    spacing: float  # of observations that are as dense as in a full task
+
+
+@runtime_checkable
+class NamedSource(Source, Protocol):
+    """A source that experiment files can name: a frozen dataclass with options."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of the fields that a file may set."""
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How a user's data gets into the units of these tasks."""
+
+    @property
+    def familiar(self) -> Familiar:
+        """What a model trained on these tasks has seen."""
+
+    def held_out(self, part: Part) -> NamedSource:
+        """Return the source of the tasks that choose a model, or of those that judge it."""
 
 
 @runtime_checkable
@@ -115,6 +138,7 @@ class FunctionSource(ABC):
     """
 
     options: ClassVar[tuple[str, ...]] = ("low", "high", "max_points", "sizes")
+    normaliser: ClassVar[Normaliser] = AsIs()
 
     low: float = -2.0
     high: float = 2.0
@@ -153,6 +177,13 @@ class FunctionSource(ABC):
     def held_out(self, part: Part) -> FunctionSource:
         """Return the same process with sizes drawn per task; other seeds make other functions."""
         return replace(self, sizes="task")
+
+    @property
+    def familiar(self) -> Familiar:
+        """What a model trained on these tasks has seen, three to `max_points` at a time."""
+        width = self.high - self.low
+        spacing = width / self.max_points
+        return Familiar((0.2 * spacing, width / 2), largest=5.0, spacing=spacing)
 
     def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
         """Return a mask of the first points, as many as each task has."""

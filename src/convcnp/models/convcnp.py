@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from convcnp.cnn import CNN, SimpleCNN, UNet
+from convcnp.cnn import CNN, Activation, SimpleCNN, UNet
 from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.grid import Field, Grid, Margin, Padding, covering_grid
 from convcnp.models.base import Model
@@ -163,13 +163,26 @@ def convcnpxl(
 
 
 def convcnp_ours(
-    dim_x: int = 1, dim_y: int = 1, *, padding: Padding = "unobserved", **settings: Any
+    dim_x: int = 1,
+    dim_y: int = 1,
+    *,
+    channels: int = 16,
+    down: tuple[int, ...] = (16, 16, 16, 24, 32),
+    up: tuple[int, ...] = (24, 16, 16, 16, 16),
+    blocks: int = 1,
+    activation: Activation = "gelu",
+    padding: Padding = "unobserved",
+    **settings: Any,
 ) -> ConvCNP:
     """Build a U-Net with residual blocks, fewer halvings and more channels where detail is.
+
+    Args:
+        channels: Channels before the network.
+        down, up, blocks, activation, padding: Those of `UNet`.
 
     Example:
         >>> convcnp_ours().num_parameters
         45300
     """
-    down, up = (16, 16, 16, 24, 32), (24, 16, 16, 16, 16)
-    return ConvCNP(UNet(dim_x, 16, down, up, blocks=1, padding=padding), dim_y, **settings)
+    cnn = UNet(dim_x, channels, down, up, blocks=blocks, activation=activation, padding=padding)
+    return ConvCNP(cnn, dim_y, **settings)

@@ -1,0 +1,119 @@
+"""Tables come in many containers: open them to a DataFrame, and close the answer likewise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convcnp.errors import TableError
+
+Close = Callable[[pd.DataFrame], Any]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table as a DataFrame with a column of times, and how to put an answer back."""
+
+    frame: pd.DataFrame
+    close: Close
+    time: str | None = None  # the time column, where the container says which it is
+
+
+def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked here
+    """Open a DataFrame, a Series, a DataArray or Dataset of xarray, or a pair of arrays."""
+    xarray = sys.modules.get("xarray")  # whoever passes its objects has imported it
+    if isinstance(data, pd.DataFrame):
+        return _from_frame(data)
+    if isinstance(data, pd.Series):
+        return _from_index(data.to_frame(data.name if data.name is not None else "value"))
+    if xarray is not None and isinstance(data, xarray.DataArray | xarray.Dataset):
+        return _from_xarray(data)
+    if isinstance(data, tuple) and len(data) == 2:
+        return _from_arrays(np.asarray(data[0]), np.asarray(data[1]))
+    raise TableError(
+        "Expected a DataFrame, a Series, an xarray object or a pair (times, values) of arrays, got "
+        f"{type(data).__name__}; convert it to one of these."
+    )
+
+
+def _from_frame(frame: pd.DataFrame) -> Opened:
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise TableError(
+            f"Expected columns of different names, got {twice!r} more than once; rename them."
+        )
+    is_time = frame.index.dtype.kind in "mMf" or isinstance(frame.index, pd.PeriodIndex)
+    if is_time or frame.index.name is not None or frame.index.nlevels > 1:
+        return _from_index(frame)
+    return Opened(frame, lambda answer: answer)
+
+
+def _from_index(frame: pd.DataFrame) -> Opened:
+    """Take the index as the time."""
+    index = frame.index
+    if index.nlevels > 1:
+        raise TableError(
+            f"Expected one level of index, the time, got {index.names}; use reset_index() "
+            "and name the columns."
+        )
+    name = index.name if index.name is not None else "time"
+    if name in frame.columns:
+        raise TableError(
+            f"Expected the index, the time, to have a name of its own, but there is a column "
+            f"{name!r}; rename one of them."
+        )
+    frequency = index.freq if isinstance(index, pd.PeriodIndex) else None
+    if frequency is not None:
+        frame = frame.to_timestamp()
+    flat = frame.rename_axis(name).reset_index()
+
+    def close(answer: pd.DataFrame) -> pd.DataFrame:
+        if name not in answer.columns:  # another column was named as the time
+            return answer
+        indexed = answer.set_index(name).rename_axis(index.name)
+        return indexed if frequency is None else indexed.to_period(frequency)
+
+    return Opened(flat, close, name)
+
+
+def _from_xarray(data: Any) -> Opened:  # noqa: ANN401 - DataArray or Dataset
+    if len(data.dims) != 1:
+        raise TableError(
+            f"Expected xarray data along one dimension, the time, got {tuple(data.dims)}; select "
+            "or stack the others first."
+        )
+    if not hasattr(data, "data_vars"):
+        data = data.to_dataset(name=data.name if data.name is not None else "value")
+    # Coordinates beside the dimension, such as the place that was selected, are no values.
+    box = _from_index(data.reset_coords(drop=True).to_dataframe())
+    return Opened(box.frame, lambda answer: box.close(answer).to_xarray(), box.time)
+
+
+def _from_arrays(times: np.ndarray, values: np.ndarray) -> Opened:
+    """Take times (n,) and values (n,) or (n, channels); answer with a dictionary of arrays."""
+    if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
+        raise TableError(
+            "Expected times of shape (n,) and values of shape (n,) or (n, channels), got "
+            f"{times.shape} and {values.shape}; give one row of values per time."
+        )
+    channels = values[:, None] if values.ndim == 1 else values
+    names = [f"value{i}" for i in range(channels.shape[1])]
+    frame = pd.DataFrame(dict(zip(names, channels.T, strict=True)))
+    frame.insert(0, "time", times)
+
+    def close(answer: pd.DataFrame) -> dict[str, np.ndarray]:
+        kinds = [c.removeprefix("value0_") for c in answer if str(c).startswith("value0_")]
+        stacked = {
+            kind: np.stack([answer[f"{name}_{kind}"].to_numpy() for name in names], -1)
+            for kind in kinds
+        }
+        if values.ndim == 1:
+            stacked = {kind: array[:, 0] for kind, array in stacked.items()}
+        return {"time": answer["time"].to_numpy(), **stacked}
+
+    return Opened(frame, close, "time")

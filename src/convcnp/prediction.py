@@ -1,0 +1,242 @@
+"""The command `convcnp predict`: a file in, a file and a picture out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress
+
+from convcnp.asking import MOST, asked_times
+from convcnp.errors import (
+    ConvCNPWarning,
+    OutputError,
+    SettingError,
+    TableError,
+    import_extra,
+)
+from convcnp.frames import Columns, SeriesTable, TimeAxis, choose_columns, read_table
+from convcnp.many import Progress as OnProgress
+from convcnp.pictures import draw_series
+from convcnp.predictor import Predictor, check_quantiles
+from convcnp.storage import write_atomically
+from convcnp.zoo import load
+
+_WORTH_A_BAR = 20_000  # rows
+
+
+def predict_file(
+    file: str,
+    *,
+    time: str | None = None,
+    value: Sequence[str] | None = None,
+    group: str | None = None,
+    at: str | None = None,
+    quantiles: str = "0.05,0.95",
+    samples: int = 0,
+    seed: int = 0,
+    model: str = "general",
+    out: Path | None = None,
+    plot: Path | None = None,
+    say: Callable[[str], None],
+) -> None:
+    """Read a table, predict, write the answer, and say on standard error what was done."""
+    levels = _levels(quantiles)
+    _check_outputs(file, out, plot)
+    predictor = load(model)
+    with _warnings_said(say):
+        frame = read_table(file)
+        columns = choose_columns(frame, time, value, group)
+        table = SeriesTable.of(frame, columns)
+        asked = _asked(at, table.axis, columns)
+        say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
+        with _bar() as progress:
+            answer = predictor.predict(
+                frame,
+                asked,
+                quantiles=levels,
+                samples=samples,
+                seed=seed,
+                time=columns.time,
+                value=columns.values,
+                group=columns.group or "",
+                progress=progress,
+            )
+        # The picture first: if it cannot be drawn, nothing is written.
+        picture = b"" if plot is None else draw_series(predictor, table, answer)
+        _write(answer, out)
+        if plot is not None:
+            _write_file(plot, picture)
+    for path in (out, plot):
+        if path is not None:
+            say(escape(f"Wrote {path}."))
+
+
+def _levels(text: str) -> list[float]:
+    try:
+        levels = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise SettingError(
+            f"--quantiles must be numbers between commas, got {text!r}; write 0.05,0.5,0.95."
+        ) from error
+    check_quantiles(levels)
+    return levels
+
+
+def _check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
+    """Refuse, before any work, what could not be written after it."""
+    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
+        raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
+    if plot is not None:
+        import_extra("matplotlib", "plot")
+        if plot.suffix.lower() != ".png":
+            raise OutputError(f"--plot must end in .png, got {plot}; pictures are written as PNG.")
+    for path in (out, plot):
+        if path is not None:
+            _check_output(file, path)
+
+
+def _check_output(file: str, path: Path) -> None:
+    try:
+        is_usable = path.parent.is_dir() and not path.is_dir()
+        is_input = path.exists() and Path(file).exists() and path.samefile(file)
+    except OSError as error:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
+            "another path."
+        ) from error
+    if not is_usable:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} is a folder or lies in none; "
+            "choose another path."
+        )
+    if is_input:
+        raise OutputError(
+            f"Expected another file to write than the table itself, got {path}; choose another "
+            "path."
+        )
+
+
+def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: ANN401
+    """Read what --at says: gaps, a number, START:STOP:STEP, or a file."""
+    if at is None or at == "gaps":
+        return at
+    if at.isdecimal():
+        return int(at)
+    if _is_file(at):
+        return read_table(at)
+    parts = at.split("..") if ".." in at else at.split(":")
+    try:
+        start, stop, step = parts
+        return _even_steps(axis, start.strip(), stop.strip(), step.strip(), columns.time)
+    except (ValueError, OverflowError, TableError) as error:
+        raise TableError(
+            "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for clock "
+            "times; steps of dates have a unit, such as 6h or 1D) or a file that exists, got "
+            f"{at!r}; check it."
+        ) from error
+
+
+def _is_file(at: str) -> bool:
+    try:
+        return at == "-" or Path(at).exists()
+    except OSError:  # a name too long
+        return False
+
+
+def _even_steps(axis: TimeAxis, start: str, stop: str, step: str, name: str) -> pd.Index:
+    if axis.dtype.kind in "mM":
+        if step.replace(".", "").isdecimal():
+            raise ValueError(step)  # pandas would count nanoseconds
+        width = pd.Timedelta(step) / pd.Timedelta(seconds=1)
+    else:
+        width = float(step)
+    first, last = axis.numbers(pd.Series([start, stop], name=name))
+    count = (last - first) / width + 1e-9
+    if not 0 <= count < MOST:
+        raise ValueError(step)
+    return axis.times(first + width * np.arange(int(count) + 1))
+
+
+def _described(columns: Columns, table: SeriesTable, meaning: str, predictor: Predictor) -> str:
+    many = f" of {len(table.series):,} series by {columns.group!r}" if columns.group else ""
+    values = ", ".join(repr(value) for value in columns.values)
+    return f"Predicting {values} over {columns.time!r}{many} with {predictor.name!r}, at {meaning}."
+
+
+@contextmanager
+def _warnings_said(say: Callable[[str], None]) -> Iterator[None]:
+    """Turn our warnings into sentences on standard error; others stay what they are."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvCNPWarning)
+        try:
+            yield
+        finally:
+            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
+            for text in dict.fromkeys(str(w.message) for w in ours):
+                say(f"[bold yellow]Warning:[/] {escape(text)}")
+    for other in caught:
+        if other not in ours:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+
+
+@contextmanager
+def _bar() -> Iterator[OnProgress]:
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        row = None
+
+        def update(done: int, total: int) -> None:
+            nonlocal row
+            if total >= _WORTH_A_BAR:
+                row = bar.add_task("Predicting", total=total) if row is None else row
+                bar.update(row, completed=done)
+
+        yield update
+
+
+def _write(answer: pd.DataFrame, out: Path | None) -> None:
+    if out is None:
+        _print(answer)
+        return
+    if out.suffix.lower() == ".parquet":
+        import_extra("pyarrow", "parquet")
+        _write_file(out, answer.to_parquet(index=False))
+    else:
+        _write_file(out, answer.to_csv(index=False).encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise OutputError(
+            f"Expected to write {path}, but it failed ({error.strerror}); what was there before is "
+            "unchanged. Make room, or choose another path."
+        ) from error
+
+
+def _print(answer: pd.DataFrame) -> None:
+    try:
+        answer.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again, loudly, when the program ends.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:  # the reader, such as `head`, has seen enough
+            return
+        raise OutputError(
+            f"Expected to write to standard output, but it failed ({error.strerror}); make room, "
+            "or choose a file with --out."
+        ) from error

@@ -1,0 +1,315 @@
+"""A trained model for users: tables in, the same kind of table out, in the user's units."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from convcnp.asking import asked_times
+from convcnp.containers import Opened, opened
+from convcnp.data.source import NamedSource, seeded
+from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.evaluation import covered, crps
+from convcnp.experiment import Experiment
+from convcnp.frames import Ragged, SeriesTable, choose_columns, numbers
+from convcnp.many import Predictions, Progress, predict_many, reach
+from convcnp.models.base import Model
+from convcnp.predictive import GaussianPredictive
+from convcnp.sampling import sample_curves
+from convcnp.task import Task
+
+QUANTILES = (0.05, 0.95)
+
+# The time column, the value columns and the group column, where they are named.
+Names = tuple[str | None, str | Sequence[str] | None, str | None]
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A trained model, with the experiment it comes from and the score it reached.
+
+    `model` takes a `Task`. The methods take tables: a DataFrame, a Series whose index is the time,
+    an xarray object with one dimension, or a pair (times, values) of arrays; and answer in the
+    same container, index type and units. Columns are guessed unless `time`, `value` and `group`
+    name them.
+
+    Example:
+        >>> answer = load("general").predict(([0.0, 1, 2, 4], [1.0, 2, 3, 5]), at=[3.0])
+        >>> sorted(answer)
+        ['mean', 'q05', 'q95', 'std', 'time']
+    """
+
+    name: str
+    model: Model
+    experiment: Experiment
+    result: dict[str, Any]
+
+    def predict(
+        self,
+        data: Any,  # noqa: ANN401 - any container that `opened` knows
+        at: Any = None,  # noqa: ANN401 - anything that `asked_times` knows
+        *,
+        quantiles: Sequence[float] = QUANTILES,
+        samples: int = 0,
+        seed: int = 0,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Any:  # noqa: ANN401
+        """Predict mean, standard deviation and quantiles at the asked times.
+
+        Args:
+            at: Times; a number of evenly spaced times; "gaps"; or a table with the time column
+                (and the group column). By default the gaps, or 200 times where there are none.
+            quantiles: Levels between 0 and 1, such as 0.05.
+            samples: Number of coherent curves to draw as well.
+            seed: Of the curves.
+            progress: Called with the number of rows done and asked for.
+        """
+        return self._answer(
+            *(data, at, quantiles, samples, seed, (time, value, group), progress), has_moments=True
+        )
+
+    def sample(
+        self,
+        data: Any,  # noqa: ANN401
+        at: Any = None,  # noqa: ANN401
+        samples: int = 20,
+        *,
+        seed: int = 0,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+        progress: Progress = lambda done, total: None,
+    ) -> Any:  # noqa: ANN401
+        """Draw coherent curves at the asked times, and nothing else; see `predict`."""
+        return self._answer(
+            *(data, at, (), samples, seed, (time, value, group), progress), has_moments=False
+        )
+
+    def _answer(
+        self,
+        data: Any,  # noqa: ANN401
+        at: Any,  # noqa: ANN401
+        quantiles: Sequence[float],
+        samples: int,
+        seed: int,
+        names: Names,
+        progress: Progress,
+        *,
+        has_moments: bool,
+    ) -> Any:  # noqa: ANN401
+        check_quantiles(quantiles)
+        if samples < 0:
+            raise SettingError(f"The number of samples must not be negative, got {samples}.")
+        box = opened(data)
+        table = _table(box, names)
+        asked = asked_times(table, at)
+        parts = [table.frame(asked.times)]
+        for channels in self._jobs(table):
+            series, y = _observed(table, channels)
+            found = predict_many(
+                self.model, self._source.normaliser, series, y, asked.times, progress
+            )
+            self._warn(found, series, [table.columns.values[c] for c in channels])
+            curves = self._curves(series, y, asked.times, samples, seed, progress)
+            for i, channel in enumerate(channels):
+                name = table.columns.values[channel]
+                moments = _columns(name, found.mean[:, i], found.stddev[:, i], quantiles)
+                drawn = {f"{name}_sample{s + 1}": curves[s, :, i] for s in range(samples)}
+                parts.append(pd.DataFrame((moments if has_moments else {}) | drawn))
+        return box.close(asked.in_order(pd.concat(parts, axis=1)))
+
+    def score(
+        self,
+        data: Any,  # noqa: ANN401
+        held_out: Any,  # noqa: ANN401
+        *,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+    ) -> dict[str, dict[str, float]]:
+        """Compare predictions from data with values that were held out, per value column.
+
+        Returns:
+            For every value column the log-likelihood per value, the CRPS in the column's units, the
+            share of values inside the central 90 %, and their number.
+        """
+        box, truth = opened(data), opened(held_out).frame
+        columns = _table(box, (time, value, group)).columns
+        for name in columns.values:
+            if name not in truth.columns:
+                raise TableError(
+                    f"Expected the held-out table to have the column {name!r}, but it has "
+                    f"{list(truth.columns)}; give it the same columns."
+                )
+        answer = self.predict(
+            box.frame.reset_index(drop=True),
+            truth.reset_index(drop=True),
+            quantiles=(),
+            time=columns.time,
+            value=columns.values,
+            group=columns.group or "",
+        )
+        return {
+            name: _score(
+                numbers(truth, name),
+                answer[f"{name}_mean"].to_numpy(),
+                answer[f"{name}_std"].to_numpy(),
+            )
+            for name in columns.values
+        }
+
+    @property
+    def _source(self) -> NamedSource:
+        return self.experiment.source()
+
+    def _jobs(self, table: SeriesTable) -> Iterator[list[int]]:
+        """Yield the value columns that are predicted together, by their numbers."""
+        count, channels = len(table.columns.values), self.model.dim_y
+        if self.model.dim_x != 1:
+            raise ShapeError(
+                f"{self.name!r} takes {self.model.dim_x} inputs per observation, and a table of "
+                "series has one, the time; choose a model of series."
+            )
+        if channels == 1:
+            yield from ([i] for i in range(count))
+        elif channels == count:
+            yield list(range(count))
+        else:
+            raise ShapeError(
+                f"{self.name!r} was trained for {channels} value columns together, got {count} "
+                f"({', '.join(map(str, table.columns.values))}); choose {channels} of them, or a "
+                "model of one, such as 'general'."
+            )
+
+    def _curves(
+        self,
+        series: Ragged,
+        y: np.ndarray,
+        asked: Ragged,
+        samples: int,
+        seed: int,
+        progress: Progress,
+    ) -> np.ndarray:
+        """Draw curves (samples, rows, Dy), series by series."""
+        curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
+        if samples == 0:
+            return curves
+        source = self._source
+        for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
+            rows = slice(series.starts[i], series.starts[i + 1])
+            wanted = slice(asked.starts[i], asked.starts[i + 1])
+            task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
+            units = source.normaliser.units(task)
+            drawn = sample_curves(
+                self.model,
+                units.to_model(task),
+                samples,
+                seeded(seed, int(i)),
+                spacing=source.familiar.spacing,
+            )
+            curves[:, wanted] = (drawn.double() * units.scale + units.trend(task.x_target)).numpy()
+            progress(int(asked.starts[i + 1]), len(asked.x))
+        return curves
+
+    def _warn(self, found: Predictions, series: Ragged, names: list[str]) -> None:
+        """Say where the data lies outside what the model was trained for."""
+        familiar, which = self._source.familiar, ", ".join(map(str, names))
+        empty = int((series.lengths == 0).sum())
+        if empty:
+            _say(
+                f"{which}: {empty:,} of {len(series):,} series have no observed value; their "
+                "predictions are left empty."
+            )
+        farthest = reach(self.model)
+        far = int((found.distance > farthest).sum())
+        if far:
+            _say(
+                f"{which}: {far:,} of {len(found.distance):,} asked times are farther from every "
+                f"observation than {self.name!r} can see ({farthest:.3g} in its units); the "
+                "predictions there know nothing of the data."
+            )
+        low, high = familiar.gaps
+        if found.gaps[0] < low or found.gaps[1] > high:
+            _say(
+                f"{which}: the typical gap between observations is {found.gaps[0]:.3g} to "
+                f"{found.gaps[1]:.3g}, and {self.name!r} was trained on {low:.3g} to {high:.3g}; "
+                "rescale the times, or use 'general'."
+            )
+        if found.largest > familiar.largest:
+            _say(
+                f"{which}: values reach {found.largest:.3g} in the units of {self.name!r}, which "
+                f"was trained on values up to {familiar.largest:.3g}; trust the predictions less "
+                "there."
+            )
+
+
+def _say(text: str) -> None:
+    warnings.warn(text, ConvCNPWarning, stacklevel=4)
+
+
+def check_quantiles(quantiles: Sequence[float]) -> None:
+    """Refuse levels that are not strictly between 0 and 1."""
+    for level in quantiles:
+        if not 0 < level < 1:
+            raise SettingError(
+                f"A quantile must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % "
+                "quantile."
+            )
+
+
+def _table(box: Opened, names: Names) -> SeriesTable:
+    time, value, group = names
+    columns = choose_columns(box.frame, box.time if time is None else time, value, group)
+    return SeriesTable.of(box.frame, columns)
+
+
+def _observed(table: SeriesTable, channels: list[int]) -> tuple[Ragged, np.ndarray]:
+    """Keep the rows in which one of the channels was observed."""
+    y = table.y[:, channels]
+    kept = ~np.isnan(y).all(1)
+    starts = np.concatenate([[0], np.cumsum(kept)])[table.series.starts]
+    return Ragged(table.series.x[kept], starts), y[kept]
+
+
+def quantile_name(level: float) -> str:
+    """Return the ending of a quantile's column: q05 for 0.05, q975 for 0.975.
+
+    Example:
+        >>> quantile_name(0.5)
+        'q50'
+    """
+    return "q" + f"{level:.10f}"[2:].rstrip("0").ljust(2, "0")
+
+
+def _columns(
+    name: str, mean: np.ndarray, stddev: np.ndarray, quantiles: Sequence[float]
+) -> dict[str, np.ndarray]:
+    scores = torch.special.ndtri(torch.tensor(list(quantiles), dtype=torch.float64)).tolist()
+    moments = {f"{name}_mean": mean, f"{name}_std": stddev}
+    return moments | {
+        f"{name}_{quantile_name(level)}": mean + score * stddev
+        for level, score in zip(quantiles, scores, strict=True)
+    }
+
+
+def _score(truth: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> dict[str, float]:
+    known = ~np.isnan(truth) & ~np.isnan(mean)
+    values, mean_, stddev_ = (
+        torch.from_numpy(array[known])[None, :, None] for array in (truth, mean, stddev)
+    )
+    predictive = GaussianPredictive(mean_, stddev_, torch.ones_like(mean_, dtype=torch.bool))
+    return {
+        "log_likelihood": predictive.log_likelihood(values).item(),
+        "crps": crps(predictive, values).mean().item(),
+        "coverage90": covered(predictive, values, 0.9).double().mean().item(),
+        "values": int(known.sum()),
+    }
