@@ -87,7 +87,12 @@ def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):
     changes = ["--set", "training.steps=100000", "--set", "training.validate_every=100000"]
     command = [sys.executable, "-m", "convcnp.cli", "run", FILE, "--smoke", *changes]
     process = subprocess.Popen(
-        [*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True, cwd=ROOT
+        [*command, "--out", str(tmp_path)],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        # Where the tests run in the background they ignore interrupts, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until = time.monotonic() + 120
     while not (tmp_path / "checkpoint.safetensors").exists():

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.update_tables import updated
 
 from convcnp.data.real_series import SERIES
 from convcnp.errors import ResultError
@@ -205,6 +206,12 @@ def test_the_tables_of_readme_and_docs_are_not_stale():
     command = [sys.executable, str(ROOT / "tools/update_tables.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_table_with_a_hyphen_in_its_name_is_written_between_its_marks():
+    text = updated("before\n<!-- real-series -->\nold\n<!-- /real-series -->\nafter\n")
+    assert text.startswith("before\n<!-- real-series -->\n| Series | Points | Removed |")
+    assert text.endswith("|\n<!-- /real-series -->\nafter\n")
 
 
 def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():

@@ -101,7 +101,7 @@ def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6)
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, making its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
+    figure.savefig(path, dpi=110)
 
 
 def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:
@@ -166,7 +166,7 @@ def _functions(name: str, seed: int) -> Figure:
         rows = ["attncnp", "convcnpxl"]
         columns = [(p, s) for p in ("matern", "sawtooth") for s in (WITHOUT_DATA, WITH_DATA)]
     else:
-        rows = ["convcnp", "convcnpxl", "attncnp", "cnp"]
+        rows = ["convcnp", "convcnpxl", "convcnp-ours", "attncnp", "cnp"]
         process = name.removeprefix("appendix-")
         columns = [(process, scene) for scene in (WITHIN, WITHOUT_DATA, WITH_DATA)]
     rows = _shipped(name, rows, *(f"{process}-{{row}}" for process, _ in columns))

@@ -40,7 +40,9 @@ class Predictor:
     name them.
 
     Example:
-        >>> answer = load("general").predict(([0.0, 1, 2, 4], [1.0, 2, 3, 5]), at=[3.0])
+        >>> import convcnp
+        >>> series = ([0.0, 1, 2, 4], [1.0, 2, 3, 5])
+        >>> answer = convcnp.load("general").predict(series, at=[3.0])
         >>> sorted(answer)
         ['mean', 'q05', 'q95', 'std', 'time']
     """

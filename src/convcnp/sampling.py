@@ -68,7 +68,7 @@ def sample_curves(
         part = rank[indices]
         near = known.near(x_target[part], reach(model))
         predictive = known.predict(model, near, task.x_target[:, part])
-        curves[:, part] = predictive.mean + predictive.stddev * curves[:, part]
+        curves[:, part] = (predictive.mean + predictive.stddev * curves[:, part]).to(curves)
     return curves
 
 
@@ -147,8 +147,8 @@ def _smooth_deviations(
 ) -> Float[Tensor, "S M Dy"]:
     """Draw deviations of unit variance that turn from one drawn target's to the next one's."""
     samples, _, channels = like.shape
-    knots = torch.randn(samples, len(chosen) + 1, channels, generator=generator)
-    position = torch.from_numpy(np.interp(x, x[chosen], np.arange(len(chosen)))).float()
+    knots = torch.randn(samples, len(chosen) + 1, channels, generator=generator).to(like)
+    position = torch.from_numpy(np.interp(x, x[chosen], np.arange(len(chosen)))).to(like)
     left = position.floor().clamp(max=len(chosen) - 1).long()
     angle = (0.5 * math.pi * (position - left))[:, None]
     return torch.cos(angle) * knots[:, left] + torch.sin(angle) * knots[:, left + 1]

@@ -78,8 +78,8 @@ def periodogram_peaks(x: Array, y: Array, count: int) -> list[float]:
 
     Example:
         >>> x = np.arange(100.0)
-        >>> round(periodogram_peaks(x, np.sin(2 * np.pi * x / 12.5), 1)[0], 1)
-        12.5
+        >>> round(periodogram_peaks(x, np.sin(2 * np.pi * x / 12), 1)[0])
+        12
     """
     span = float(np.ptp(x))
     # From a period of three typical gaps to half of the series, four values per resolved one.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -32,6 +32,7 @@ class SeriesSource:
 
     Args:
         max_points: Series have from 6 to this many points, context and targets together.
+        sizes: Give the series of a batch similar lengths, which wastes least, or each its own.
     """
 
     options: ClassVar[tuple[str, ...]] = ("max_points",)
@@ -39,6 +40,7 @@ class SeriesSource:
     familiar: ClassVar[Familiar] = Familiar((0.5, 2.0), largest=12.0, spacing=1.0)
 
     max_points: int = 384
+    sizes: Literal["batch", "task"] = "batch"
     dim_x: int = 1
     dim_y: int = 1
 
@@ -50,7 +52,9 @@ class SeriesSource:
             )
 
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
-        """Draw series of similar lengths, and split each into observed and removed points."""
+        """Draw series, and split each into observed and removed points."""
+        if self.sizes == "task" and batch_size > 1:
+            return Task.stack([self.draw(1, generator) for _ in range(batch_size)])
         dice = _Dice(batch_size, generator)
         longest = int(6 * (self.max_points / 6) ** dice.uniform(())[0].item())
         lengths = (longest * dice.uniform((1, 1), 0.6, 1.0)).ceil().clamp(min=6)  # (B, 1, 1)
@@ -68,8 +72,8 @@ class SeriesSource:
         )
 
     def held_out(self, part: Part) -> SeriesSource:
-        """Return itself: other seeds make other series."""
-        return self
+        """Return the same kinds of series, each of its own length; other seeds, other series."""
+        return replace(self, sizes="task")
 
     def ceiling(self, task: Task) -> GaussianPredictive | None:
         """Return the best possible prediction: it is not known."""
