@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from statistics import mean
+from statistics import mean, median
 
 import numpy as np
 import torch
 
-from benchmarks.timing import Finding, Times
+from benchmarks.timing import Finding, Times, interleaved
 from convcnp import convcnpxl
 from convcnp.baselines import kaggle_gp
 from convcnp.data.lotka_volterra import LotkaVolterraSource
@@ -30,15 +30,15 @@ def light_curves(quick: bool) -> list[Finding]:
         batches = source.curves().size.argsort().split(BATCH_SIZE)[:: 8 if quick else 2]
     except DataError as error:
         return [Finding(name, None, "", parts={"not available": str(error)})]
-    model(source.take(batches[0], seeded(0)))
     one, many, gp = Times(), Times(), Times()
     for step, objects in enumerate(batches):
         task, errors = (
             replace(source, quantity=quantity).take(objects, seeded(1, step))
             for quantity in ("flux", "error")
         )
-        with many.measure():
-            model(task)
+        repeated = interleaved({"model": lambda _, task=task: model(task)}, 3, warmup=1)["model"]
+        many.wall.append(median(repeated.wall))
+        many.cpu.append(median(repeated.cpu))
         for i in range(0, len(objects), 10):
             with one.measure():
                 model(task[i])
