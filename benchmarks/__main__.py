@@ -15,6 +15,7 @@ from rich.table import Table
 
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
+from benchmarks.series import light_curves, simulation
 from benchmarks.steps import drawing, margins, steps
 from benchmarks.timing import Finding
 from benchmarks.training import overhead, throughput
@@ -28,6 +29,8 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "memory": memory,
     "throughput": throughput,
     "overhead": overhead,
+    "light-curves": light_curves,
+    "simulation": simulation,
 }
 
 

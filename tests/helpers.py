@@ -1,10 +1,17 @@
 """Builders shared by the tests."""
 
+import gzip
+from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 
+from convcnp.data.source import Source, seeded
+from convcnp.errors import DataError
+from convcnp.experiment import Experiment
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.task import Task
@@ -80,3 +87,33 @@ def moments(model: Model, task: Task) -> Tensor:
 def assert_equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
     """Compare absolutely; NaN equals nothing, so it fails."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
+
+
+def held_out_tasks_of(experiment: Experiment) -> Source:
+    """Return the source of an experiment's test tasks; skip where its data set is not at hand."""
+    source = experiment.source().held_out("test")
+    try:
+        source.draw(1, seeded(0))
+    except DataError as error:
+        pytest.skip(str(error))
+    return source
+
+
+def light_curve_rows(num_objects: int, seed: int = 0) -> list[tuple[int, float, int, float, float]]:
+    """Make up light curves: (object id, day, band, flux, error), objects of 1 to 6 observations."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for object_id in range(1, num_objects + 1):
+        for _ in range(rng.integers(1, 7)):
+            day = round(59_000 + 1000 * rng.random() + 1e-3 * len(rows) % 1, 4)
+            flux = 200 * rng.standard_normal() * (5 if object_id % 10 == 0 else 1)
+            rows.append((object_id, day, int(rng.integers(6)), flux, rng.uniform(1, 20)))
+    rng.shuffle(rows)
+    return [(int(o), float(d), int(b), float(f), float(e)) for o, d, b, f, e in rows]
+
+
+def write_light_curves(path: Path, num_objects: int) -> None:
+    """Write made-up light curves as PLAsTiCC does, compressed."""
+    lines = ["object_id,mjd,passband,flux,flux_err,detected_bool"]
+    lines += [",".join(map(repr, row)) + ",1" for row in light_curve_rows(num_objects)]
+    path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))

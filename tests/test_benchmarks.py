@@ -1,6 +1,7 @@
 """The plain version predicts what the package does, and the benchmarks run."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import torch
 from benchmarks.__main__ import main
 from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
+from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
 from convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.data.lotka_volterra import LotkaVolterraSource
 from helpers import assert_equal, lively, moments, random_task
 
 PRESETS = [
@@ -93,6 +96,27 @@ def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert finding["name"] == "drawing 16 tasks"
     assert finding["value"] > 0
     assert "at most 15 %" in capsys.readouterr().out
+
+
+def test_the_plain_simulation_is_that_of_the_package() -> None:
+    source = LotkaVolterraSource()
+    runs = source.runs(np.random.default_rng(0))
+    rng = random.Random(0)
+    plain = np.array([run_plainly(rng, max_events=3000) for _ in range(60)])
+    ours = np.array([min(len(next(runs).times), 3000) for _ in range(200)])
+    error = np.sqrt(plain.var() / 60 + ours.var() / 200)
+    assert abs(plain.mean() - ours.mean()) < 4 * error
+    shares = [(counts < 3000).mean() for counts in (plain, ours)]
+    assert shares[0] == pytest.approx(shares[1], abs=0.2)
+
+
+def test_benchmarks_of_series_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (finding,) = simulation(quick=True)
+    assert finding.parts["ns per event"] < finding.parts["plain ns per event"]
+    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
+    (missing,) = light_curves(quick=True)
+    assert missing.value is None
+    assert "plasticc" in missing.parts["not available"]
 
 
 def test_bench_refuses_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:

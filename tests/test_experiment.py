@@ -7,6 +7,7 @@ import torch
 
 from convcnp.errors import ConvCNPError, ExperimentError
 from convcnp.experiment import MODELS, SOURCES, Experiment
+from helpers import held_out_tasks_of
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(p for p in (ROOT / "experiments").rglob("*.toml") if p.name != "paper.toml")
@@ -29,6 +30,26 @@ def test_table_1_has_a_file_for_each_of_its_cells():
         for model in ("cnp", "attncnp", "convcnp", "convcnpxl")
     }
     assert expected | {"weakly-periodic-printed-convcnpxl"} <= stems
+
+
+def test_the_experiments_on_series_have_the_papers_settings():
+    light, *prey = (
+        Experiment.load(ROOT / "experiments" / f"{name}.toml")
+        for name in (
+            "table2/plasticc-convcnpxl",
+            "figure3/lotka-volterra-convcnp",
+            "figure3/lotka-volterra-broad-convcnp",
+        )
+    )
+    assert light.model["name"] == "convcnpxl"
+    assert light.model["points_per_unit"] == 256
+    assert light.training.learning_rate == 1e-3
+    for experiment in prey:
+        assert experiment.model["name"] == "convcnp"
+        assert experiment.model["points_per_unit"] == 100
+        assert experiment.training.batch_size == 50
+        source = experiment.source()
+        assert (source.min_context, source.max_context, source.num_points) == (3, 80, 150)
 
 
 def test_a_name_and_a_table_with_a_name_mean_the_same():
@@ -72,7 +93,7 @@ def test_the_seed_decides_the_initial_weights_and_leaves_the_global_generator_al
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_draws_for_evaluation_with_sizes_per_task(name):
-    source = Experiment.parse({"data": name, "model": "cnp"}).source().held_out("test")
+    source = held_out_tasks_of(Experiment.parse({"data": name, "model": "cnp"}))
     task = source.draw(8, torch.Generator().manual_seed(0))
     assert len(set(task.context_mask.sum((1, 2)).tolist())) > 1
 

@@ -1,13 +1,27 @@
 """Pictures: drawn from the shipped models, and refused with a sentence where there are none."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
-from convcnp import Task
+from convcnp import Task, figures
 from convcnp.errors import ResultError
-from convcnp.figures import draw_band, draw_context, draw_paper_figure, new_figure, save_figure
+from convcnp.experiment import Experiment
+from convcnp.figures import (
+    draw_band,
+    draw_context,
+    draw_paper_figure,
+    draw_reference,
+    draw_targets,
+    new_figure,
+    save_figure,
+)
 from convcnp.predictive import GaussianPredictive
-from convcnp.zoo import is_shipped
+from convcnp.zoo import Predictor, is_shipped
+from helpers import write_light_curves
+
+EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 
 
 def test_a_figure_of_the_appendix_is_drawn_with_the_models_that_ship(tmp_path):
@@ -37,3 +51,44 @@ def test_a_band_is_two_standard_deviations_wide_and_masked_points_are_not_drawn(
     assert axes.lines[-1].get_xdata().tolist() == [0.0, 2.0]
     save_figure(figure, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").exists()
+
+
+def test_channels_and_targets_are_drawn_where_they_belong():
+    nan = float("nan")
+    axes = new_figure(1, 1).axes[0]
+    task = Task.from_arrays([0, 1], [[1, 2], [nan, 3]], [4, 5], [[nan, 6], [7, nan]])
+    draw_context(axes, task, channel=1)
+    assert axes.lines[-1].get_ydata().tolist() == [2.0, 3.0]
+    draw_targets(axes, task, channel=1)
+    assert axes.lines[-1].get_xdata().tolist() == [4.0]
+    assert axes.lines[-1].get_ydata().tolist() == [6.0]
+    moments = torch.tensor([[[1.0, 5.0]]]), torch.tensor([[[0.5, 2.0]]])
+    predictive = GaussianPredictive(*moments, torch.ones(1, 1, 2, dtype=torch.bool))
+    draw_reference(axes, torch.zeros(1), predictive, channel=1, label="other")
+    assert [line.get_ydata().item() for line in axes.lines[-3:]] == [5.0, 1.0, 9.0]
+
+
+@pytest.fixture
+def untrained(monkeypatch):
+    """Let every experiment's model ship, with the weights it begins with."""
+
+    def load(name):
+        experiment = Experiment.load(next(EXPERIMENTS.rglob(f"{name}.toml")))
+        return Predictor(name, experiment.build_model().eval(), experiment, {})
+
+    monkeypatch.setattr(figures, "is_shipped", lambda name: True)
+    monkeypatch.setattr(figures, "load", load)
+
+
+@pytest.fixture
+def light_curve_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "plasticc").mkdir()
+    write_light_curves(tmp_path / "plasticc/training_set.csv.gz", num_objects=200)
+
+
+@pytest.mark.parametrize("name", ["figure3", "figure3-attncnp", "light-curves"])
+@pytest.mark.usefixtures("untrained", "light_curve_file")
+def test_the_figures_of_series_are_drawn(tmp_path, name):
+    assert draw_paper_figure(name, tmp_path, seed=1).read_bytes().startswith(b"\x89PNG")

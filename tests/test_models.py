@@ -275,6 +275,12 @@ def test_kernels_begin_with_two_grid_cells():
     assert model.decoder.length_scale == pytest.approx(0.1)
 
 
+def test_the_encoder_may_begin_wider():
+    model = convcnp(points_per_unit=20.0, length_scale=0.5)
+    assert model.encoder.length_scale == pytest.approx(0.5)
+    assert model.decoder.length_scale == pytest.approx(0.1)
+
+
 def test_the_density_says_that_and_not_what_was_observed():
     model = lively(convcnp()).eval()
     zero = Task.from_arrays([0.5], [0.0], [0.5])
@@ -388,7 +394,7 @@ def test_a_task_of_other_dimensions_is_refused(build):
             model(random_task(dim_x, dim_y))
 
 
-@pytest.mark.parametrize("name", ["points_per_unit", "max_cells"])
+@pytest.mark.parametrize("name", ["points_per_unit", "max_cells", "length_scale"])
 @pytest.mark.parametrize("value", [0, -1])
 @pytest.mark.parametrize("preset", [convcnp, convcnpxl])
 def test_settings_of_the_grid_are_positive(preset, name, value):

@@ -81,6 +81,12 @@ def test_moments_are_those_it_was_given():
     assert predictive.stddev[0, 1].tolist() == [0.5, 1.0]
 
 
+def test_a_prediction_can_be_moved():
+    predictive, moved = example(), example().to("meta")
+    assert moved.mean.device == moved.stddev.device == moved.mask.device == torch.device("meta")
+    assert torch.equal(predictive.to("cpu").stddev, predictive.stddev)
+
+
 def test_quantiles_are_those_of_the_gaussian():
     predictive = example()
     assert_equal(predictive.quantile(0.5), predictive.mean, 1e-12)

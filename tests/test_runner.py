@@ -11,6 +11,7 @@ from convcnp.evaluation import Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.runner import evaluate, run
 from convcnp.zoo import WEIGHTS, available, load, publish
+from helpers import held_out_tasks_of
 
 ROOT = Path(__file__).parent.parent
 FILE = ROOT / "experiments/table1/eq-convcnp.toml"
@@ -103,7 +104,7 @@ def test_a_shipped_model_has_the_score_of_its_result_file(name):
     published = ROOT / "results" / f"{result['name']}.json"
     assert json.loads(published.read_text()) == result
     # The first 50 of the thousand tasks: the whole score is `convcnp evaluate`'s to compute.
-    source = predictor.experiment.source().held_out("test")
+    source = held_out_tasks_of(predictor.experiment)
     score = evaluate(predictor.model, source, EvaluationSettings(num_tasks=50))
     error = result["standard_error"] * (1000 / 50) ** 0.5
     assert abs(score["log_likelihood"] - result["log_likelihood"]) < 4 * error

@@ -7,6 +7,7 @@ import convcnp
 from convcnp import ConvCNP, Task, predict_in_tiles
 from convcnp.data.source import seeded
 from convcnp.zoo import WEIGHTS
+from helpers import held_out_tasks_of
 
 SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))
 CONVOLUTIONAL = [name for name in SHIPPED if "-convcnp" in name]
@@ -20,7 +21,7 @@ def predictor(request):
 
 def drawn_task(predictor):
     """Four tasks whose inputs stay exact when 1.7e9 is added: multiples of 2**-20."""
-    task = predictor.experiment.source().held_out("test").draw(4, seeded(11))
+    task = held_out_tasks_of(predictor.experiment).draw(4, seeded(11))
     x_context, x_target = ((x * 2**20).round() / 2**20 for x in (task.x_context, task.x_target))
     return Task(
         x_context,

@@ -82,6 +82,55 @@ def test_markdown_and_csv_hold_the_same_cells(folders):
     assert from_markdown == [from_csv[0], from_csv[3]]
 
 
+LISTING = """
+title = "A listing"
+columns = [
+  { label = "Score", value = "{at}log_likelihood", error = "{at}standard_error" },
+  { label = "Interval", value = "{at}real.interval", digits = 3 },
+]
+[[rows]]
+label = "Ours"
+cell = "eq-convcnp"
+at = ""
+paper = ["0.70", ""]
+[[rows]]
+label = "Others"
+cell = "eq-convcnp"
+at = "others."
+[[rows]]
+label = "Not trained"
+cell = "eq-cnp"
+at = ""
+"""
+
+
+def test_a_listing_takes_its_numbers_from_where_its_columns_say(folders):
+    experiments, results = folders
+    (experiments / "demo/paper.toml").write_text(LISTING)
+    cell = {
+        "log_likelihood": 0.756,
+        "standard_error": 0.0234,
+        "real": {"interval": -4.2},
+        "others": {"real": {"interval": -5}},
+    }
+    (results / "demo/eq-convcnp.json").write_text(json.dumps(cell))
+    table = build_table("demo", experiments, results)
+    assert table.header == ["Model", "Score", "Interval"]
+    assert table.rows == [
+        ["Ours", "0.76 ± 0.02", "-4.200"],
+        ["Ours, paper", "0.70", ""],
+        ["Others", "—", "-5.000"],
+        ["Not trained", "—", "—"],
+    ]
+
+
+@pytest.mark.parametrize("name", ["table2", "figure3"])
+def test_the_tables_of_series_are_laid_out(name):
+    table = build_table(name, ROOT / "experiments", ROOT / "results")
+    assert all(len(row) == len(table.header) for row in table.rows)
+    assert any("ConvCNP" in row[0] for row in table.rows)
+
+
 def test_an_unknown_table_and_a_broken_result_are_named(folders):
     experiments, results = folders
     with pytest.raises(ResultError, match=r"one of \['demo', 'real-series', .*\], got 'table9'"):

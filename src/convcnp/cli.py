@@ -6,6 +6,7 @@ import ctypes
 import json
 import platform
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,7 +88,7 @@ def run(
     except KeyboardInterrupt:
         _say(f"Stopped. The run is kept in {directory}; the same command with --resume goes on.")
         raise typer.Exit(130) from None
-    print(f"{file.stem}: {_sentence(result)} Wrote {directory}.")
+    print(f"{file.stem}: {_sentence(result)}\nWrote {directory}.")
 
 
 @app.command()
@@ -252,7 +253,10 @@ def compare(
 @app.command()
 def figure(
     name: Annotated[
-        str, typer.Argument(help="figure2, or appendix-eq, appendix-matern and so on.")
+        str,
+        typer.Argument(
+            help="figure2, figure3, figure3-attncnp, light-curves, appendix-eq and so on."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the functions drawn.")] = 1,
@@ -294,7 +298,26 @@ def _sentence(result: dict[str, Any]) -> str:
         f"{result['standard_error']:.3f} over {result['num_tasks']} tasks"
     )
     exact = result.get("exact_gp")
-    return f"{text} (exact GP: {exact['log_likelihood']:.3f})." if exact else f"{text}."
+    text = f"{text} (exact GP: {exact['log_likelihood']:.3f})." if exact else f"{text}."
+    return "\n".join([text, *_further(result)])
+
+
+def _further(result: dict[str, Any]) -> Iterator[str]:
+    """Tell what a model was judged by beside its own tasks, a line each."""
+    for name, score in result.get("lynx_hare", {}).items():
+        yield (
+            f"Lynx and hare in thousands, {name.replace('_', ' ')}: log-likelihood "
+            f"{score['log_likelihood']:.3f}; {100 * score['coverage_50']:.0f} % in the 50 % band, "
+            f"{100 * score['coverage_90']:.0f} % in the 90 % band."
+        )
+    for points in ("all_points", "kept_points") if "light_curves" in result else ():
+        for name, score in result["light_curves"][points].items():
+            yield (
+                f"{points.replace('_', ' ').capitalize()}, {name.replace('_', ' ')}: "
+                f"log-likelihood {score['log_likelihood']:.3f} ± {score['standard_error']:.3f} "
+                f"(median {score['median_log_likelihood']:.3f}), squared error "
+                f"{score['squared_error']:.4f} ± {score['squared_error_standard_error']:.4f}."
+            )
 
 
 def _told(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:

@@ -10,12 +10,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.data.source import Source, seeded
+from convcnp.data.source import FiniteSource, Source, seeded
 from convcnp.errors import SettingError
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 _CHUNK = 50  # tasks at once
+_ORDER = 2**31  # the key, beside those of the chunks, that a data set is ordered by
 
 # Training, validation and test tasks never share a seed: each kind has a range of its own.
 TRAINING_SEEDS, VALIDATION_SEEDS, TEST_SEEDS = (
@@ -36,17 +37,33 @@ class Score:
     @classmethod
     def of(cls, per_task: Float[Tensor, " tasks"]) -> Score:
         """Summarise the log-likelihoods of independent tasks."""
-        error = per_task.std().item() / len(per_task) ** 0.5 if len(per_task) > 1 else float("nan")
-        return cls(per_task.mean().item(), error, len(per_task))
+        return cls(*mean_and_error(per_task), len(per_task))
+
+
+def mean_and_error(values: Float[Tensor, " tasks"]) -> tuple[float, float]:
+    """Return the mean of independent values and its standard error, NaN for a single one."""
+    error = values.std().item() / len(values) ** 0.5 if len(values) > 1 else float("nan")
+    return values.mean().item(), error
 
 
 def fixed_tasks(source: Source, num_tasks: int, seed: int) -> Iterator[Task]:
-    """Yield the same tasks for the same seed, in batches."""
+    """Yield the same tasks for the same seed, in batches; of a data set, from distinct objects.
+
+    Where a data set has fewer objects than tasks, they come again with other context points.
+    """
     if num_tasks < 1:
         raise SettingError(f"num_tasks must be at least 1, got {num_tasks}.")
     for start in range(0, num_tasks, _CHUNK):
         # Always a full batch: the first tasks are the same however many are asked for.
-        yield source.draw(_CHUNK, seeded(seed, start))[: min(_CHUNK, num_tasks - start)]
+        yield _chunk(source, start, seed)[: min(_CHUNK, num_tasks - start)]
+
+
+def _chunk(source: Source, start: int, seed: int) -> Task:
+    generator = seeded(seed, start)
+    if not isinstance(source, FiniteSource):
+        return source.draw(_CHUNK, generator)
+    order = torch.randperm(len(source), generator=seeded(seed, _ORDER))
+    return source.take(order[torch.arange(start, start + _CHUNK) % len(order)], generator)
 
 
 @torch.inference_mode()

@@ -15,6 +15,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
+from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
+from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.series import SeriesSource
 from convcnp.data.source import NamedSource
@@ -36,6 +38,11 @@ SOURCES: dict[str, NamedSource] = {
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
     "series": SeriesSource(),
+    "lotka-volterra": LotkaVolterraSource(),
+    "lotka-volterra-broad": LotkaVolterraSource(
+        rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
+    ),
+    "plasticc": PlasticcSource(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.

@@ -86,6 +86,27 @@ class AsIs:
 
 
 @dataclass(frozen=True)
+class Fixed:
+    """The same units for every task; one level and one scale per channel."""
+
+    level: tuple[float, ...]
+    scale: tuple[float, ...]
+    origin: float = 0.0
+    gap: float = 1.0
+
+    def units(self, task: Task) -> Units:
+        """Return the units that were given."""
+        like = task.x_context.new_zeros(task.batch_size, 1, 1, dtype=torch.float64)
+        return Units(
+            origin=like + self.origin,
+            gap=like + self.gap,
+            level=like + like.new_tensor(self.level),
+            slope=like.new_zeros(task.batch_size, task.dim_x, task.dim_y),
+            scale=like + like.new_tensor(self.scale),
+        )
+
+
+@dataclass(frozen=True)
 class PerSeries:
     r"""Units of one series' own: its typical gap, its level and trend, its spread.
 

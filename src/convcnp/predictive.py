@@ -29,6 +29,10 @@ class GaussianPredictive(Normal):
         super().__init__(mean, stddev, validate_args=False)
         self.mask = mask
 
+    def to(self, device: torch.device | str) -> GaussianPredictive:
+        """Move every tensor to a device."""
+        return GaussianPredictive(*(t.to(device) for t in (self.mean, self.stddev, self.mask)))
+
     def log_prob(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the log-density of each output, zero where it was not asked for."""
         if value.shape != self.mean.shape:

@@ -19,6 +19,7 @@ from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
+from convcnp.scores import further_scores
 from convcnp.storage import write_atomically
 from convcnp.training import CHECKPOINT, Reporter, train
 
@@ -87,7 +88,7 @@ def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict
     if source.ceiling(next(tasks())) is not None:
         exact = Score.of(log_likelihoods(source.ceiling, tasks()))  # type: ignore[arg-type]
         result["exact_gp"] = dataclasses.asdict(exact)
-    return result
+    return result | further_scores(model, source, settings)
 
 
 def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:

@@ -17,6 +17,8 @@ REACH = 9.0  # length scales
 EPSILON = 1e-8
 # Above this many kernel weights per task, touching only the cells in reach is quicker.
 DENSE_WEIGHTS = 2**17
+# The same for the whole batch: more than this and every pass over them goes to main memory.
+DENSE_BATCH_WEIGHTS = 2**21
 # The cells in reach are visited for this many weights at once, so that memory stays bounded.
 LOCAL_WEIGHTS = 2**22
 
@@ -46,7 +48,9 @@ class _SetConv(nn.Module):
         return torch.exp_((cells**2).clamp(max=-60 / decay.detach()) * decay)
 
     def _is_dense(self, x: Tensor, grid: Grid) -> bool:
-        return x.shape[1] * math.prod(grid.shape) <= DENSE_WEIGHTS * 32 ** (len(grid.shape) - 1)
+        weights = x.shape[1] * math.prod(grid.shape)
+        most = min(DENSE_WEIGHTS, DENSE_BATCH_WEIGHTS / len(x))
+        return weights <= most * 32 ** (len(grid.shape) - 1)
 
     def _split(
         self, x: Float[Tensor, "B K Dx"], grid: Grid

@@ -68,7 +68,11 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
 
 
 def _paper_table(name: str, experiments: Path, results: Path) -> Table:
-    """Build a row per model, ours above the paper's, and the exact GP below all."""
+    """Build a table as the file with the paper's numbers lays it out.
+
+    Named columns make a grid: a result file for each column and row, such as `eq-convcnp`. Listed
+    columns each say where in a row's result file a number stands, such as `lynx_hare.interval`.
+    """
     try:
         paper = tomllib.loads((experiments / name / "paper.toml").read_text())
     except FileNotFoundError as error:
@@ -78,6 +82,11 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
             "this in the project's folder, or name the folders with --experiments and --results."
         ) from error
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
+    return (_grid if isinstance(paper["columns"], dict) else _listing)(paper, cells)
+
+
+def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
+    """Lay out a row per model, ours above the paper's, and the exact GP below all."""
     columns = [
         column
         for column in paper["columns"]
@@ -96,6 +105,34 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
     rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
+
+
+def _listing(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
+    """Lay out the rows as they are listed, each above the paper's numbers if it has any."""
+    columns, rows = paper["columns"], []
+    for row in paper["rows"]:
+        cell = cells.get(row["cell"])
+        rows.append([row["label"], *(_entry(cell, column, row) for column in columns)])
+        if "paper" in row:
+            rows.append([f"{row['label']}, paper", *row["paper"]])
+    return Table(paper["title"], ["Model", *(column["label"] for column in columns)], rows)
+
+
+def _entry(cell: dict[str, Any] | None, column: dict[str, Any], row: dict[str, Any]) -> str:
+    """Return a column's number in a result, with its standard error if the column names one."""
+    paths = [column[key].format(**row) for key in ("value", "error") if key in column]
+    numbers = [_at(cell, path) for path in paths]
+    if None in numbers:
+        return "—"
+    return " ± ".join(f"{number:.{column.get('digits', 2)}f}" for number in numbers)
+
+
+def _at(cell: dict[str, Any] | None, path: str) -> float | None:
+    """Return the number at a dotted path of a result, if it has one."""
+    found: Any = cell
+    for key in path.split("."):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 def _score(cell: dict[str, Any] | None) -> str:

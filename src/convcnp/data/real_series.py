@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,11 @@ from jaxtyping import Bool
 from numpy.typing import NDArray
 from torch import Generator, Tensor
 
+from convcnp.data import lynx_hare
 from convcnp.errors import SettingError, import_extra
 from convcnp.task import Task
 
 _EXTRA = "baselines"  # installs the packages whose wheels hold the data
-_LYNX_HARE = Path(__file__).with_name("lynx_hare.csv")
 _SHARE_AT_RANDOM = 0.3
 _NUM_BLOCKS, _SHARE_OF_BLOCK = 3, 0.06
 
@@ -200,13 +198,12 @@ def _employment() -> RealSeries:
 
 
 def _pelts(animal: str) -> RealSeries:
-    with _LYNX_HARE.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    years, populations = lynx_hare.series()
     return RealSeries(
         animal,
         *(f"{animal} pelts of the Hudson's Bay Company", "thousands", "years"),
         "this package, data/lynx_hare.csv: 1845 to 1935",
-        *_arrays([int(row["year"]) for row in rows], [float(row[animal]) for row in rows]),
+        *_arrays(years, populations[:, ("hare", "lynx").index(animal)]),
     )
 
 

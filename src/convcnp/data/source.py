@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from convcnp.errors import SettingError, check_positive
@@ -67,6 +67,17 @@ class NamedSource(Source, Protocol):
         """Return the source of the tasks that choose a model, or of those that judge it."""
 
 
+@runtime_checkable
+class FiniteSource(Source, Protocol):
+    """A source of finitely many objects, each of which can be asked for."""
+
+    def __len__(self) -> int:
+        """Return the number of objects."""
+
+    def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
+        """Draw a task from each of these objects, given by their numbers."""
+
+
 def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
     """Return the generator of one step of one process: equal keys, equal numbers.
 
@@ -78,6 +89,39 @@ def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
     # torch's CPU generator uses 32 bits of its seed, so the key is hashed rather than packed.
     state = np.random.SeedSequence((seed, step, rank)).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))
+
+
+def drawn_sizes(
+    low: int,
+    high: int,
+    batch_size: int,
+    sizes: Literal["batch", "task"],
+    generator: torch.Generator,
+) -> Int[Tensor, " B"]:
+    """Draw sizes from low to high, one for the whole batch or one for every task."""
+    groups = batch_size if sizes == "task" else 1
+    return torch.randint(low, high + 1, (groups,), generator=generator).expand(batch_size)
+
+
+def split(
+    x: Float[Tensor, "B K Dx"],
+    y: Float[Tensor, "B K Dy"],
+    num_context: Int[Tensor, " B"],
+    observed: Bool[Tensor, "B K Dy"] | None = None,
+) -> Task:
+    """Make the first points of each task its context, as many as it is to have; the rest, targets.
+
+    Args:
+        observed: What was observed, channel by channel; everything if left out.
+    """
+    is_context = (torch.arange(x.shape[1]) < num_context[:, None])[..., None].expand(y.shape)
+    observed = torch.ones_like(is_context) if observed is None else observed
+    first, last = int(num_context.min()), int(num_context.max())
+    return Task(
+        *(x[:, :last], y[:, :last], x[:, first:], y[:, first:]),
+        context_mask=(observed & is_context)[:, :last],
+        target_mask=(observed & ~is_context)[:, first:],
+    )
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ class ConvCNP(Model):
     Args:
         cnn: The network on the grid; `SimpleCNN` and `UNet` are the paper's.
         points_per_unit: Grid cells per unit of input, along each dimension.
+        length_scale: Initial length scale of the encoder, in input units; two cells if left out.
+            Where data are many cells apart, a wider one lets the network see them from the start.
         powers: Highest power of the outputs to embed; above 1 for repeated inputs.
         margin: Input units of grid beyond the outermost point; the default makes the grid's end
             unnoticeable.
@@ -46,6 +48,7 @@ class ConvCNP(Model):
         dim_y: int = 1,
         *,
         points_per_unit: float = 64.0,
+        length_scale: float | None = None,
         powers: int = 1,
         margin: float | None = None,
         training_margin: float | None = None,
@@ -56,6 +59,7 @@ class ConvCNP(Model):
         super().__init__(dim_x=cnn.dim, dim_y=dim_y)
         check_positive("points_per_unit", points_per_unit)
         check_positive("max_cells", max_cells)
+        check_positive("length_scale", 1.0 if length_scale is None else length_scale)
         check_not_negative("margin", margin or 0.0)
         check_not_negative("training_margin", training_margin or 0.0)
         check_not_negative("sigma_floor", sigma_floor)
@@ -66,7 +70,7 @@ class ConvCNP(Model):
         self.spacing = 1 / points_per_unit
         self.margin, self.training_margin = margin, training_margin
         self.sigma_floor, self.positivity, self.max_cells = sigma_floor, positivity, max_cells
-        self.encoder = SetConvEncoder(2 * self.spacing, powers)
+        self.encoder = SetConvEncoder(length_scale or 2 * self.spacing, powers)
         self.embedding = nn.Linear((1 + powers) * dim_y, cnn.channels_in)
         self.cnn = cnn
         self.head = nn.Linear(cnn.channels_out, 2 * dim_y)
