@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -117,6 +117,58 @@ class PerSeries:
         tiny = scale <= 1e-12 * size
         scale = torch.where(tiny, size / count.clamp(min=1), scale)
         return Units(origin, typical_gap(x, task.context_mask), level, slope, scale)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same units for every task: learned from training data, and kept with the model.
+
+    Args:
+        gap: What the model calls one, along each input.
+        level: What it calls zero, in each output channel.
+        scale: What it calls one there.
+    """
+
+    gap: tuple[float, ...]
+    level: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    def units(self, task: Task) -> Units:
+        """Return the same units for every task."""
+        as_is = AsIs().units(task)
+        return replace(
+            as_is,
+            gap=as_is.gap * as_is.gap.new_tensor(self.gap),
+            level=as_is.level + as_is.level.new_tensor(self.level),
+            scale=as_is.scale * as_is.scale.new_tensor(self.scale),
+        )
+
+
+@dataclass(frozen=True)
+class OwnLevel:
+    """Inputs in learned units; outputs relative to the level and spread of each task's context.
+
+    For series that are alike in shape but not in size. The learned level stands in where nothing
+    was observed, the learned spread where fewer than three observations, or equal ones, show none.
+    """
+
+    learned: Fixed
+
+    def units(self, task: Task) -> Units:
+        """Return the units of every task, channel by channel."""
+        learned = self.learned.units(task)
+        y, seen = task.y_context.double(), task.context_mask.double()
+        count = seen.sum(1, keepdim=True)  # (B, 1, Dy)
+        mean = _mean(y, seen, count)
+        variance = (((y - mean) * seen) ** 2).sum(1, keepdim=True) / (count - 1).clamp(min=1)
+        # Wider where few observations tell little.
+        spread = variance.sqrt() * (1 + 2 / count.clamp(min=1))
+        shows_spread = (count >= 3) & (spread > 1e-9 * learned.scale)
+        return replace(
+            learned,
+            level=torch.where(count > 0, mean, learned.level),
+            scale=torch.where(shows_spread, spread, learned.scale),
+        )
 
 
 def typical_gap(x: Float[Tensor, "B N 1"], mask: Tensor) -> Float[Tensor, "B 1 1"]:

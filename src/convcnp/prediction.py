@@ -17,7 +17,7 @@ from rich.progress import Progress
 
 from convcnp.asking import asked_times
 from convcnp.errors import ConvCNPWarning, OutputError, TableError, import_extra
-from convcnp.frames import Columns, SeriesTable, TimeAxis, choose_columns, read_table
+from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
 from convcnp.many import Progress as OnProgress
 from convcnp.pictures import draw_series
 from convcnp.predictor import Predictor
@@ -47,8 +47,7 @@ def predict_file(
     _check_outputs(out, plot)
     predictor = load(model)
     with _warnings_said(say):
-        frame = read_table(file)
-        columns = choose_columns(frame, time, value, group)
+        frame, columns = predictor.prepared(read_table(file), time, value, group)
         table = SeriesTable.of(frame, columns)
         asked = _asked(at, table.axis, columns)
         say(_described(columns, table, asked_times(table, asked).meaning, predictor))

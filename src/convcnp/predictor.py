@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from convcnp.asking import asked_times
+from convcnp.choices import MINUTES, Say, Wanted
 from convcnp.containers import Opened, opened
 from convcnp.data.source import NamedSource, seeded
-from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.data.table import TableSource, with_channels
+from convcnp.errors import (
+    CheckpointError,
+    ConvCNPWarning,
+    OutputError,
+    SettingError,
+    ShapeError,
+    TableError,
+)
 from convcnp.experiment import Experiment
-from convcnp.frames import Ragged, SeriesTable, choose_columns
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns
 from convcnp.many import Predictions, Progress, predict_many
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
+from convcnp.own import train_on_frame
 from convcnp.predictive import GaussianPredictive
+from convcnp.runner import RESULT
 from convcnp.sampling import sample_curves
+from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.task import Task
+from convcnp.training import BEST
 
 QUANTILES = (0.05, 0.95)
 
@@ -45,6 +62,75 @@ class Predictor:
     model: Model
     experiment: Experiment
     result: dict[str, Any]
+
+    @classmethod
+    def read(cls, name: str, weights: Path, description: Path) -> Predictor:
+        """Read trained weights, and the result of the run they come from."""
+        try:
+            result = json.loads(description.read_text())
+            experiment = Experiment.parse(result["experiment"])
+            model = experiment.build_model()
+            model.load_state_dict(read_tensors(weights)[0])
+        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{weights} and {description.name} must hold a model and its description, but do "
+                f"not fit ({str(error).splitlines()[0]}); train it again, or install the package "
+                "again."
+            ) from error
+        return cls(name, model.eval(), experiment, result)
+
+    def save(self, directory: str | Path) -> None:
+        """Write weights and description into a directory that `load` reads."""
+        directory = Path(directory)
+        if (directory / BEST).exists():
+            raise OutputError(
+                f"Expected a directory without a model, but {directory} holds one; choose another."
+            )
+        try:
+            write_tensors(directory / BEST, self.model.state_dict())
+            write_atomically(
+                directory / RESULT, (json.dumps(self.result, indent=2) + "\n").encode()
+            )
+        except OSError as error:
+            raise OutputError(
+                f"Expected a directory that can be written, but {directory} cannot "
+                f"({error.strerror}); choose another."
+            ) from error
+
+    @classmethod
+    def fit(
+        cls,
+        data: Any,  # noqa: ANN401 - any container that `opened` knows
+        out: str | Path | None = None,
+        *,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+        channel: str | None = None,
+        inputs: Sequence[str] = (),
+        minutes: float = MINUTES,
+        settings: Sequence[str] = (),
+        say: Say = lambda text: None,
+    ) -> Predictor:
+        """Train a model on a table of one's own, as `convcnp train` does.
+
+        Args:
+            out: Directory of the run; by default one that is removed afterwards.
+            channel: Column of a long table that says whose value a row holds.
+            inputs: Two input columns of points in the plane, in place of a time.
+            minutes: How long training may take, about.
+            settings: Overrides of what is chosen from the data, such as "training.seed=1".
+            say: Called with a sentence for every choice.
+        """
+        box = opened(data)
+        time = time if inputs else time or box.time
+        names = {"time": time, "value": [value] if isinstance(value, str) else value}
+        names |= {"group": group, "channel": channel, "inputs": tuple(inputs)}
+        wanted = Wanted.of(names, overrides=settings, minutes=minutes)
+        with tempfile.TemporaryDirectory() as temporary:
+            directory = Path(temporary) / "model" if out is None else Path(out)
+            train_on_frame(box.frame, directory, wanted, say=say)
+            return cls.read(directory.name, directory / BEST, directory / RESULT)
 
     def predict(
         self,
@@ -71,7 +157,7 @@ class Predictor:
         """
         _check(quantiles, samples)
         box = opened(data)
-        table = _table(box, time, value, group)
+        table = self._table(box, time, value, group)
         asked = asked_times(table, at)
         answer = table.frame(asked.times)
         for channels in self._jobs(table):
@@ -121,7 +207,7 @@ class Predictor:
             For every value column the log-likelihood per value, the CRPS in the column's units, the
             share of values inside the central 90 %, and their number.
         """
-        table = _table(opened(data), time, value, group)
+        table = self._table(opened(data), time, value, group)
         columns = table.columns
         truth = opened(held_out).frame
         answer = self.predict(
@@ -145,6 +231,34 @@ class Predictor:
                 answer[f"{name}_std"].to_numpy(),
             )
         return scores
+
+    def prepared(
+        self,
+        frame: pd.DataFrame,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+    ) -> tuple[pd.DataFrame, Columns]:
+        """Choose the columns: those named, else those of the training table, else guessed ones.
+
+        Channels of a long table get columns of their own, in the order of training.
+        """
+        source = self._source
+        if isinstance(source, TableSource) and source.time is not None:
+            frame = with_channels(frame, source, value)
+            time, group = (
+                name if name is not None or learned not in frame.columns else learned
+                for name, learned in ((time, source.time), (group, source.group))
+            )
+            given = {value} if isinstance(value, str) else set(value or source.values)
+            if given == set(source.values) and given <= set(frame.columns):
+                value = source.values
+        return frame, choose_columns(frame, time, value, group)
+
+    def _table(
+        self, box: Opened, time: str | None, value: str | Sequence[str] | None, group: str | None
+    ) -> SeriesTable:
+        return SeriesTable.of(*self.prepared(box.frame, time or box.time, value, group))
 
     @property
     def _source(self) -> NamedSource:
@@ -231,13 +345,6 @@ def _check(quantiles: Sequence[float], samples: int) -> None:
             )
     if samples < 0:
         raise SettingError(f"The number of samples must not be negative, got {samples}.")
-
-
-def _table(
-    box: Opened, time: str | None, value: str | Sequence[str] | None, group: str | None
-) -> SeriesTable:
-    columns = choose_columns(box.frame, time or box.time, value, group)
-    return SeriesTable.of(box.frame, columns)
 
 
 def _observed(table: SeriesTable, channels: list[int]) -> tuple[Ragged, np.ndarray]:
