@@ -133,7 +133,7 @@ def _data_choices(
     settings = {"name": "table", "path": path, "digest": digest, **_set_fields(layout)}
     given.update({key: value for key, value in settings.items() if key not in given})
     training = rows.of_part("training")
-    gap = choices.choose("data.gap", _gaps(training), None)
+    gap = choices.choose("data.gap", typical_gaps(training), None)
     choices.say(f"One unit of input is {_in_words(frame, layout, gap)}, the typical gap.")
     longest = int(training.lengths.max())
     whole = rows.is_split_by_series and longest <= _WINDOW[len(gap)]
@@ -212,7 +212,7 @@ def _described(rows: Rows, layout: Layout) -> str:
     )
 
 
-def _gaps(rows: Rows) -> list[float]:
+def typical_gaps(rows: Rows) -> list[float]:
     """Return the typical distance between neighbours, along every input."""
     chosen = np.flatnonzero(rows.lengths >= FEWEST)[:200]
     parts = [rows.x[rows.starts[i] : rows.starts[i + 1]] for i in chosen]

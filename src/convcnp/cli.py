@@ -205,6 +205,54 @@ def predict(
 
 
 @app.command()
+def check(
+    model: Annotated[
+        str, typer.Argument(help="A run's directory, or a shipped model (see `convcnp models`).")
+    ],
+    data: Annotated[Path, typer.Option(help="Table whose values are hidden and predicted.")],
+    time: Annotated[str | None, typer.Option(help="Time column.")] = None,
+    value: Annotated[list[str] | None, typer.Option(help="Value column. Repeatable.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells several series apart.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the calibration to this PNG.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far to trust a model: hide values of a table, predict them, and compare.
+
+    Of the table that a model was trained on, only the part that training never saw is used. The
+    columns are those of training unless they are named.
+    """
+    from convcnp.checking import check_file, table_of
+    from convcnp.prediction import check_outputs
+
+    check_outputs(None, plot)
+    found = check_file(
+        model,
+        data,
+        names={"time": time, "value": value, "group": group},
+        tasks=tasks,
+        seed=seed,
+        plot=plot,
+        say=_say_plainly,
+    )
+    if as_json:
+        print(json.dumps({name: one.summary for name, one in found.items()}))
+        return
+    heading, rows = table_of(found)
+    rich_table = RichTable(*heading, caption="Shares of values inside intervals of 50 to 95 %.")
+    for row in rows:
+        rich_table.add_row(*row)
+    Console().print(rich_table)
+    for name, one in found.items():
+        print(f"{name}: the predicted uncertainty is {one.verdict}.")
+
+
+@app.command()
 def evaluate(
     name: Annotated[
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import OutputError
-from convcnp.figures import BLACK, BLUE, new_figure
+from convcnp.figures import BLACK, BLUE, new_figure, write_picture
 from convcnp.frames import Columns, SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
-from convcnp.storage import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,14 +41,7 @@ def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame, 
         _draw_panel(axes, times, y[:, columns.values.index(value)], bands[i], own, columns, value)
         axes.set_ylabel(value if labels[i] is None else f"{value}, {labels[i]}")
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
-    content = io.BytesIO()
-    figure.savefig(content, dpi=150, format="png")
-    try:
-        write_atomically(path, content.getvalue())
-    except OSError as error:
-        raise OutputError(
-            f"Expected to write {path}, but it failed ({error.strerror}); choose another path."
-        ) from error
+    write_picture(figure, path)
 
 
 def _draw_panel(

@@ -19,6 +19,7 @@ from convcnp.asking import asked_times
 from convcnp.errors import ConvCNPWarning, OutputError, TableError, import_extra
 from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
 from convcnp.many import Progress as OnProgress
+from convcnp.maps import draw_map
 from convcnp.pictures import draw_series
 from convcnp.predictor import Predictor
 from convcnp.storage import write_atomically
@@ -44,9 +45,12 @@ def predict_file(
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
     levels = _levels(quantiles)
-    _check_outputs(out, plot)
+    check_outputs(out, plot)
     predictor = load(model)
     with _warnings_said(say):
+        if predictor.model.dim_x == 2:
+            _predict_points(predictor, file, at, levels, out, plot, say)
+            return
         frame, columns = predictor.prepared(read_table(file), time, value, group)
         table = SeriesTable.of(frame, columns)
         asked = _asked(at, table.axis, columns)
@@ -66,6 +70,38 @@ def predict_file(
         _write(answer, out)
         if plot is not None:
             draw_series(predictor, table, answer, plot)
+    _say_written(out, plot, say)
+
+
+def _predict_points(
+    predictor: Predictor,
+    file: str,
+    at: str | None,
+    levels: Sequence[float],
+    out: Path | None,
+    plot: Path | None,
+    say: Callable[[str], None],
+) -> None:
+    """Predict points in the plane, with the columns of the training table."""
+    frame = read_table(file)
+    table = predictor.points_table(frame)
+    if at is None or at == "gaps":
+        wanted: Any = at
+    else:
+        wanted = int(at) if at.isdecimal() else read_table(at)
+    values = ", ".join(map(repr, table.layout.values))
+    where = " and ".join(map(repr, table.layout.inputs))
+    meaning = table.asked(wanted).meaning
+    say(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}.")
+    with _bar() as progress:
+        answer = predictor.predict(frame, wanted, quantiles=levels, progress=progress)
+    _write(answer, out)
+    if plot is not None:
+        draw_map(predictor, table, plot)
+    _say_written(out, plot, say)
+
+
+def _say_written(out: Path | None, plot: Path | None, say: Callable[[str], None]) -> None:
     for path in (out, plot):
         if path is not None:
             say(f"Wrote {path}.")
@@ -80,7 +116,7 @@ def _levels(text: str) -> list[float]:
         ) from error
 
 
-def _check_outputs(out: Path | None, plot: Path | None) -> None:
+def check_outputs(out: Path | None, plot: Path | None) -> None:
     """Refuse, before any work, what could not be written after it."""
     if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
         raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")

@@ -33,6 +33,7 @@ from convcnp.many import Predictions, Progress, predict_many
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.own import train_on_frame
+from convcnp.plane import AskedPoints, PointsTable, predict_points
 from convcnp.predictive import GaussianPredictive
 from convcnp.runner import RESULT
 from convcnp.sampling import sample_curves
@@ -157,6 +158,8 @@ class Predictor:
         """
         _check(quantiles, samples)
         box = opened(data)
+        if self.model.dim_x == 2:
+            return box.close(self._predict_plane(box.frame, at, quantiles, samples, progress))
         table = self._table(box, time, value, group)
         asked = asked_times(table, at)
         answer = table.frame(asked.times)
@@ -254,6 +257,46 @@ class Predictor:
             if given == set(source.values) and given <= set(frame.columns):
                 value = source.values
         return frame, choose_columns(frame, time, value, group)
+
+    def points_table(self, frame: pd.DataFrame) -> PointsTable:
+        """Read a table of points with the columns that the model was trained on."""
+        source = self._source
+        if not isinstance(source, TableSource) or self.model.dim_x != 2:
+            raise ShapeError(
+                f"{self.name!r} was not trained on a table of points in the plane; choose a model "
+                "that `convcnp train --inputs` made."
+            )
+        return PointsTable.of(frame, source)
+
+    def predict_points(
+        self,
+        table: PointsTable,
+        asked: AskedPoints,
+        progress: Progress = lambda done, total: None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and standard deviations at points in the plane."""
+        return predict_points(self.model, self._source.normaliser, table, asked, progress)
+
+    def _predict_plane(
+        self,
+        frame: pd.DataFrame,
+        at: Any,  # noqa: ANN401
+        quantiles: Sequence[float],
+        samples: int,
+        progress: Progress,
+    ) -> pd.DataFrame:
+        if samples:
+            raise SettingError(
+                f"Coherent samples are drawn along a time only, got samples = {samples} for points "
+                "in the plane; leave them out."
+            )
+        table = self.points_table(frame)
+        asked = table.asked(at)
+        mean, stddev = self.predict_points(table, asked, progress)
+        answer = table.frame(asked)
+        for i, name in enumerate(table.layout.values):
+            answer = answer.assign(**_columns(name, mean[:, i], stddev[:, i], quantiles))
+        return answer.iloc[np.argsort(asked.order, kind="stable")].reset_index(drop=True)
 
     def _table(
         self, box: Opened, time: str | None, value: str | Sequence[str] | None, group: str | None
