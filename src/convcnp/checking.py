@@ -113,8 +113,8 @@ def held_out_source(
     if source.dim_x != expected[0] or (expected[1] not in (1, source.dim_y)):
         raise ShapeError(
             f"{predictor.name!r} takes {expected[0]} input(s) and {expected[1]} channel(s), but "
-            f"the table has {source.dim_x} and {source.dim_y} ({', '.join(source.values)}); name the "
-            "columns with --time, --inputs and --value."
+            f"the table has {source.dim_x} and {source.dim_y} ({', '.join(source.values)}); name "
+            "the columns with --time, --inputs and --value."
         )
     return source
 

@@ -35,6 +35,7 @@ _WINDOW = {1: 256, 2: 128}  # rows of a task at most, by input dimension
 _CHANNELS = (16, 24, 32, 48, 48, 64, 64)  # of the U-Net, from fine to coarse
 _BLOCKS = {1: 1, 2: 0}
 _MOST_HALVINGS = {1: 7, 2: 4}
+_LARGEST = 1e30  # value: squares of larger ones overflow
 _CELLS = 2**14  # of a batch
 _REHEARSED = 6  # steps
 _MODEL = "convcnp-ours"
@@ -184,6 +185,11 @@ def _check_rows(rows: Rows, layout: Layout) -> None:
     for channel, name in enumerate(layout.values):
         y = training.y[:, channel]
         y = y[~np.isnan(y)]
+        if len(y) and np.abs(y).max() > _LARGEST:
+            raise TableError(
+                f"Expected values below {_LARGEST:g} in {name!r}, got {np.abs(y).max():g}; rescale "
+                "them, or leave cells empty that stand for missing values."
+            )
         if not len(y) or np.ptp(y) == 0:
             found = f"is {y[0]:g} everywhere" if len(y) else "has no value"
             raise TableError(
@@ -195,8 +201,9 @@ def _check_rows(rows: Rows, layout: Layout) -> None:
 def _described(rows: Rows, layout: Layout) -> str:
     over = " and ".join(map(repr, layout.inputs or (layout.time,)))
     values = ", ".join(map(repr, layout.values))
-    kind = "sets of points" if layout.inputs else "series"
     count = int((rows.lengths >= FEWEST).sum())
+    sets = "sets of points" if count > 1 else "set of points"
+    kind = sets if layout.inputs else "series"
     by = f" by {layout.group!r}" if layout.group else ""
     if rows.is_split_by_series:
         held = f"a tenth of the {kind} chooses the best weights, a tenth judges them"

@@ -372,8 +372,10 @@ def _sentence(result: dict[str, Any]) -> str:
 
 def _stop(directory: Path) -> NoReturn:
     """Say after Ctrl-C how to go on."""
+    from convcnp.runner import EXPERIMENT
+
     kept = f"The run is kept in {directory}; the same command with --resume goes on."
-    _say(f"Stopped. {kept if directory.exists() else 'Nothing was written yet.'}")
+    _say(f"Stopped. {kept if (directory / EXPERIMENT).exists() else 'Nothing was written yet.'}")
     raise typer.Exit(130)
 
 
