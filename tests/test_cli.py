@@ -29,7 +29,7 @@ def call(*arguments, cwd=ROOT):
 
 def test_help_lists_the_commands_and_each_has_help():
     text = invoke("--help").output
-    for command in ("run", "evaluate", "models", "table", "figure"):
+    for command in ("run", "evaluate", "models", "table", "compare", "figure"):
         assert command in text
         assert invoke(command, "--help").exit_code == 0
 
@@ -52,6 +52,8 @@ def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
         (["evaluate", "nothing"], "Expected the name of a shipped model"),
         (["table", "table99"], "Expected the name of a table"),
         (["table", "table1", "--format", "pdf"], "--format must be terminal, markdown or csv"),
+        (["compare", "--series", "sunspot"], "got 'sunspot'; did you mean 'sunspots'?"),
+        (["compare", "--methods", "gpp"], "got 'gpp'; did you mean 'gp'?"),
         (["figure", "figure99"], "Expected the name of a figure"),
         (["publish", "nowhere"], "Expected a finished run in nowhere"),
         (
@@ -105,6 +107,17 @@ def test_tables_come_in_three_forms():
     assert markdown.startswith("| Model | Parameters | EQ |")
     assert invoke("table", "table1", "--format", "csv").output.startswith("Model,Parameters,EQ")
     assert "ConvCNPXL" in invoke("table", "table1").output
+
+
+def test_compare_writes_result_files_that_the_table_shows(tmp_path):
+    results = tmp_path / "real-series"
+    done = invoke("compare", "--series", "hare", "--methods", "linear", "--out", str(results))
+    assert done.exit_code == 0, done.output
+    assert "hare, blocks, linear: log-likelihood" in done.stderr
+    assert f"Wrote 1 result file to {results}." in " ".join(done.stdout.split())
+    shown = invoke("table", "real-series", "--results", str(tmp_path), "--format", "csv").output
+    assert shown.startswith("Series,Points,Removed,General model,Fitted GP,")
+    assert "hare,91,blocks,—,—,—,-" in shown
 
 
 def test_models_are_listed_for_people_and_for_machines():

@@ -20,6 +20,7 @@ LAYERS = [
     "normaliser",
     "gp",
     "models",
+    "baselines",
     "frames",
     "data",
     "evaluation",
@@ -36,12 +37,13 @@ LAYERS = [
     "plane",
     "predictor",
     "zoo",
+    "comparison",
     "tables",
     "figures",
     "pictures",
     "maps",
-    "checking",
     "prediction",
+    "checking",
     "cli",
 ]
 

@@ -24,9 +24,10 @@ from convcnp.data.table import (
     with_channels,
 )
 from convcnp.errors import ShapeError
-from convcnp.evaluation import TEST_SEEDS
-from convcnp.figures import BLUE, new_figure, write_picture
+from convcnp.evaluation import TEST_SEEDS, crps
+from convcnp.figures import BLUE, as_png, new_figure
 from convcnp.frames import read_table
+from convcnp.prediction import check_outputs, write_file
 from convcnp.predictor import Predictor
 from convcnp.zoo import load
 
@@ -79,13 +80,14 @@ def check_file(
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Calibration]:
     """Hide values of a table, predict them, and compare, channel by channel."""
+    check_outputs(str(data), None, plot)
     predictor, frame = load(model), read_table(data)
     source = held_out_source(predictor, frame, digest_of(read_bytes(data)), names)
     part = "the held-out part of the training table" if source.part == "test" else "all of it"
     say(f"Checking {predictor.name!r} on {tasks} tasks drawn from {part}, with values hidden.")
     found = calibrations(predictor, source, tasks, seed)
     if plot is not None:
-        draw_calibration(found, plot)
+        write_file(plot, draw_calibration(found))
         say(f"Wrote {plot}.")
     return found
 
@@ -151,7 +153,7 @@ def _together(
         predictive = units.to_user(task.x_target, predictor.model(units.to_model(task)))
         y = task.y_target
         z = (y - predictive.mean) / predictive.stddev
-        scores = (torch.special.ndtr(z), predictive.log_prob(y), predictive.crps(y))
+        scores = (torch.special.ndtr(z), predictive.log_prob(y), crps(predictive, y))
         for channel, found in enumerate(parts):
             asked = task.target_mask[..., channel]
             found.append(tuple(score[..., channel][asked].numpy() for score in scores))
@@ -161,7 +163,7 @@ def _together(
     }
 
 
-def draw_calibration(found: dict[str, Calibration], path: Path) -> None:
+def draw_calibration(found: dict[str, Calibration]) -> bytes:
     """Draw how often values fall below each predicted quantile, beside how often they should."""
     figure = new_figure(1, len(found), width=3.6, height=3.6)
     for axes, (name, calibration) in zip(figure.axes, found.items(), strict=True):
@@ -172,7 +174,7 @@ def draw_calibration(found: dict[str, Calibration], path: Path) -> None:
         axes.set_ylabel("share of values below")
         axes.set_title(f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small")
         axes.set_aspect("equal")
-    write_picture(figure, path)
+    return as_png(figure)
 
 
 def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[str]]]:

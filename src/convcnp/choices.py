@@ -71,7 +71,8 @@ class Wanted:
         for kind in ("data", "model"):
             if isinstance(settings.get(kind), str):
                 settings[kind] = {"name": settings[kind]}
-        return cls({role: name for role, name in names.items() if name}, settings, minutes)
+        named = {role: name for role, name in names.items() if name is not None and name != ()}
+        return cls(named, settings, minutes)
 
 
 def merge(content: dict[str, Any], change: Mapping[str, Any]) -> None:

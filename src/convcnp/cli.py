@@ -157,7 +157,10 @@ def predict(
         typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
     ] = None,
     group: Annotated[
-        str | None, typer.Option(help="Column that tells several series apart.")
+        str | None,
+        typer.Option(
+            help="Column that tells several series apart; guessed if left out, '' is none."
+        ),
     ] = None,
     at: Annotated[
         str | None,
@@ -228,9 +231,7 @@ def check(
     columns are those of training unless they are named.
     """
     from convcnp.checking import check_file, table_of
-    from convcnp.prediction import check_outputs
 
-    check_outputs(None, plot)
     found = check_file(
         model,
         data,
@@ -301,12 +302,12 @@ def models(as_json: AsJson = False) -> None:
 
 @app.command()
 def table(
-    name: Annotated[str, typer.Argument(help="Name of the table, such as table1.")],
+    name: Annotated[str, typer.Argument(help="Name of the table, such as table1 or real-series.")],
     form: Annotated[str, typer.Option("--format", help="terminal, markdown or csv.")] = "terminal",
     experiments: Experiments = Path("experiments"),
     results: Results = Path("results"),
 ) -> None:
-    """Print a table of the paper, its numbers beside ours."""
+    """Print a table of the paper, its numbers beside ours; or of `compare`."""
     from convcnp.errors import ResultError
     from convcnp.tables import build_table
 
@@ -320,6 +321,34 @@ def table(
     for row in built.rows:
         rich_table.add_row(*row)
     Console().print(rich_table)
+
+
+@app.command()
+def compare(
+    series: Annotated[
+        list[str] | None, typer.Option(help="A real series; all if left out. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="general, gp, splines or linear; all if left out. Repeatable."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
+        "results/real-series"
+    ),
+) -> None:
+    """Compare the general model with a fitted GP, splines and lines on real series.
+
+    Results join those of other methods that the folder has; `convcnp table real-series` shows them.
+    """
+    import torch
+
+    from convcnp.comparison import METHODS
+    from convcnp.comparison import compare as score_methods
+    from convcnp.data.real_series import SERIES
+
+    torch.set_num_threads(1)  # times are compared on one thread
+    paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_told)
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
 @app.command()
@@ -382,6 +411,18 @@ def _stop(directory: Path) -> NoReturn:
 def _say_plainly(text: str) -> None:
     """Say what may hold brackets, such as lists."""
     _say(escape(text))
+
+
+def _told(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:
+    for removal, found in scores.items():
+        mean = {
+            key: sum(score[key] for score in found) / len(found)
+            for key in ("log_likelihood", "crps", "coverage", "seconds")
+        }
+        _say(
+            f"{series}, {removal}, {method}: log-likelihood {mean['log_likelihood']:.3f}, CRPS "
+            f"{mean['crps']:.3g}, coverage {mean['coverage']:.0%}, {mean['seconds']:.3g} s"
+        )
 
 
 def _say(text: str) -> None:

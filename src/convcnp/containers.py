@@ -42,24 +42,41 @@ def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked he
 
 
 def _from_frame(frame: pd.DataFrame) -> Opened:
-    if isinstance(frame.index, pd.DatetimeIndex) or frame.index.name is not None:
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise TableError(
+            f"Expected columns of different names, got {twice!r} more than once; rename them."
+        )
+    is_time = frame.index.dtype.kind in "mMf" or isinstance(frame.index, pd.PeriodIndex)
+    if is_time or frame.index.name is not None or frame.index.nlevels > 1:
         return _from_index(frame)
     return Opened(frame, lambda answer: answer)
 
 
 def _from_index(frame: pd.DataFrame) -> Opened:
     """Take the index as the time."""
-    if frame.index.nlevels > 1:
+    index = frame.index
+    if index.nlevels > 1:
         raise TableError(
-            f"Expected one level of index, the time, got {frame.index.names}; use reset_index() "
+            f"Expected one level of index, the time, got {index.names}; use reset_index() "
             "and name the columns."
         )
-    original = frame.index.name
-    name = original if original is not None else "time"
+    name = index.name if index.name is not None else "time"
+    if name in frame.columns:
+        raise TableError(
+            f"Expected the index, the time, to have a name of its own, but there is a column "
+            f"{name!r}; rename one of them."
+        )
+    frequency = index.freq if isinstance(index, pd.PeriodIndex) else None
+    if frequency is not None:
+        frame = frame.to_timestamp()
     flat = frame.rename_axis(name).reset_index()
 
     def close(answer: pd.DataFrame) -> pd.DataFrame:
-        return answer.set_index(name).rename_axis(original)
+        if name not in answer.columns:  # another column was named as the time
+            return answer
+        indexed = answer.set_index(name).rename_axis(index.name)
+        return indexed if frequency is None else indexed.to_period(frequency)
 
     return Opened(flat, close, name)
 
@@ -72,7 +89,8 @@ def _from_xarray(data: Any) -> Opened:  # noqa: ANN401 - DataArray or Dataset
         )
     if not hasattr(data, "data_vars"):
         data = data.to_dataset(name=data.name if data.name is not None else "value")
-    box = _from_index(data.to_dataframe())
+    # Coordinates beside the dimension, such as the place that was selected, are no values.
+    box = _from_index(data.reset_coords(drop=True).to_dataframe())
     return Opened(box.frame, lambda answer: box.close(answer).to_xarray(), box.time)
 
 

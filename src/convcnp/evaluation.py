@@ -1,12 +1,13 @@
-"""Log-likelihood of a model on fixed tasks, and how sure we are of it."""
+"""Scores of predictions; log-likelihood of a model on fixed tasks, and how sure we are of it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.data.source import Source, seeded
@@ -61,3 +62,26 @@ def log_likelihoods(
         assert task.y_target is not None
         scores.append(predict(task).log_likelihood(task.y_target).cpu().double())
     return torch.cat(scores)
+
+
+def crps(predictive: GaussianPredictive, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+    r"""Return the continuous ranked probability score of each output; smaller is better.
+
+    For a Gaussian, with :math:`z = (y - \mu) / \sigma` (Gneiting and Raftery, 2007):
+
+    .. math:: \sigma \big(z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi}\big)
+
+    It has the units of the output, and is zero where the output was not asked for.
+    """
+    z = (value - predictive.mean) / predictive.stddev
+    density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    score = z * torch.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
+    return torch.where(predictive.mask, predictive.stddev * score, 0)
+
+
+def covered(
+    predictive: GaussianPredictive, value: Float[Tensor, "B M Dy"], level: float = 0.9
+) -> Bool[Tensor, "B M Dy"]:
+    """Tell which outputs asked for lie in the central interval of this probability."""
+    below, above = predictive.quantile((1 - level) / 2), predictive.quantile((1 + level) / 2)
+    return (below <= value) & (value <= above) & predictive.mask

@@ -13,10 +13,9 @@ from torch import Tensor
 
 from convcnp.data.gp import GPSource
 from convcnp.data.source import FunctionSource, seeded
-from convcnp.errors import OutputError, ResultError, import_extra
+from convcnp.errors import ResultError, import_extra
 from convcnp.experiment import SOURCES
 from convcnp.predictive import GaussianPredictive
-from convcnp.storage import write_atomically
 from convcnp.task import Task
 from convcnp.zoo import is_shipped, load
 
@@ -80,16 +79,11 @@ def save_figure(figure: Figure, path: Path) -> None:
     figure.savefig(path, dpi=150)
 
 
-def write_picture(figure: Figure, path: Path) -> None:
-    """Write a figure where a user wants it: at any moment the old picture is there, or the new."""
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as the content of a PNG file."""
     content = io.BytesIO()
     figure.savefig(content, dpi=150, format="png")
-    try:
-        write_atomically(path, content.getvalue())
-    except OSError as error:
-        raise OutputError(
-            f"Expected to write {path}, but it failed ({error.strerror}); choose another path."
-        ) from error
+    return content.getvalue()
 
 
 def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
+import csv
 import difflib
 import io
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -25,27 +29,25 @@ GROUP_NAMES = (
     *("station", "sensor", "subject", "patient", "key"),
 )
 
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
+_PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
+_QUOTED = re.compile(r'"[^"]*"')
+_CELL = r'(?:^|[;\t]) *"?[-+]?{} *"?(?:[;\t]|\r?$)'
+_COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+_POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+_DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
+
 # --- Reading --------------------------------------------------------------------------------------
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file, or CSV from standard input for `-`."""
+    """Read a CSV, TSV or Parquet file, or either from standard input for `-`."""
     name = "standard input" if str(path) == "-" else str(path)
     content = _content(path)
     if not content.strip():
         raise TableError(f"Expected a table in {name}, but it is empty; give it a header and rows.")
-    if content[:4] == b"PAR1":
-        return _read_parquet(content, name)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise TableError(
-            f"Expected a CSV, TSV or Parquet file, but {name} is neither text nor Parquet; export "
-            "the table as one of these."
-        )
-    frame = _read_text(text, name)
+    is_parquet = content[:4] == b"PAR1"
+    frame = _read_parquet(content, name) if is_parquet else _read_text(_text(content, name), name)
     if frame.empty:
         raise TableError(f"Expected rows below the header of {name}, but there are none; add some.")
     return frame
@@ -71,28 +73,50 @@ def _content(path: str | Path) -> bytes:
 def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
     arrow = import_extra("pyarrow", "parquet")
     try:
-        return pd.read_parquet(io.BytesIO(content))
+        frame = pd.read_parquet(io.BytesIO(content))
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
             f"Expected a Parquet file in {name}, but it cannot be read ({_first_line(error)}); it "
             "may be cut short: write it again."
         ) from error
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+
+
+def _text(content: bytes, name: str) -> str:
+    """Decode a table as spreadsheets write it: in UTF-8, UTF-16 or the Western European page."""
+    is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for encoding in ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if not _CONTROL.search(text):
+                return text
+    raise TableError(
+        f"Expected a CSV, TSV or Parquet file, but {name} is neither text nor Parquet; export "
+        "the table as one of these."
+    )
 
 
 def _read_text(text: str, name: str) -> pd.DataFrame:
-    first, _, rest = text.lstrip().partition("\n")
-    separator = max("\t;,", key=first.count) if any(c in first for c in "\t;,") else ","
-    decimal = "," if separator == ";" and "," in rest and "." not in rest else "."
-    has_header = not all(_is_number(cell) for cell in first.split(separator))
+    text = _PREAMBLE.sub("", text)
+    first, _, rest = text.partition("\n")
+    bare = _QUOTED.sub("", first)
+    separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
+    has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
+    decimal = "," if has_commas else "."
+    has_header = not _is_data(next(csv.reader([first], delimiter=separator)), decimal)
     try:
-        frame = pd.read_csv(
-            io.StringIO(text),
-            sep=separator,
-            decimal=decimal,
-            header=0 if has_header else None,
-            skipinitialspace=True,
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                io.StringIO(text),
+                sep=separator,
+                decimal=decimal,
+                header=0 if has_header else None,
+                skipinitialspace=True,
+                index_col=False,  # else rows that end with a separator lose their start
+                low_memory=False,  # in pieces, one stray word would give a column two types
+            )
+    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
         raise TableError(
             f"Expected rows of equal length in {name}, but it cannot be read as a table "
             f"({_first_line(error)}); check the separator and quotes."
@@ -100,6 +124,14 @@ def _read_text(text: str, name: str) -> pd.DataFrame:
     if not has_header:
         frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
     return frame.rename(columns=lambda column: str(column).strip())
+
+
+def _is_data(cells: list[str], decimal: str) -> bool:
+    """Tell a first row of numbers and dates from a header."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return bool(filled) and all(
+        _is_number(cell.replace(decimal, ".")) or _DATE.match(cell) for cell in filled
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -132,24 +164,25 @@ def choose_columns(
     value: str | Sequence[str] | None = None,
     group: str | None = None,
 ) -> Columns:
-    """Take the columns that are named, and guess the others."""
+    """Take the columns that are named, and guess the others; an empty group means no group."""
     asked = [value] if isinstance(value, str) else list(value or [])
-    for name in (time, group, *asked):
+    for name in (time, group or None, *asked):
         if name is not None and name not in frame.columns:
             names = [str(column) for column in frame.columns]
             raise TableError(
                 f"Expected a column {name!r}, but the table has {_listed(names)}"
-                f"{_did_you_mean(name, names)}"
+                f"{_did_you_mean(str(name), names)}"
             )
     others = [c for c in frame.columns if c not in (group, *asked)]
-    time = time or _guess_time(frame, others)
+    time = _guess_time(frame, others) if time is None else time
     others = [c for c in others if c != time]
-    group = group or _guess_group(frame, others)
-    values = asked or [c for c in others if c != group and _is_numeric(frame[c])]
+    group = _guess_group(frame, others) if group is None else group or None
+    others = [c for c in others if c != group]
+    values = asked or [c for c in others if _is_numeric(frame[c]) and not _counts_rows(frame[c])]
     if not values:
         raise TableError(
             f"Expected a column of numbers beside the time {time!r}, but the other columns are "
-            f"{_listed([c for c in others if c != group]) or 'none'}; name one with --value."
+            f"{_listed(others) or 'none'}; name one with --value."
         )
     return Columns(time, tuple(values), group)
 
@@ -170,10 +203,26 @@ def _guess_time(frame: pd.DataFrame, candidates: Sequence[str]) -> str:
 def _guess_group(frame: pd.DataFrame, candidates: Sequence[str]) -> str | None:
     for column in candidates:
         if str(column).lower() in GROUP_NAMES:
+            if len(frame) > 1 and frame[column].is_unique:
+                warnings.warn(
+                    f"{column!r} is taken to tell {len(frame):,} series of one row each apart; if "
+                    'it only numbers the rows, give an empty group: --group "".',
+                    ConvCNPWarning,
+                    stacklevel=4,
+                )
             return column
     words = [c for c in candidates if not _is_numeric(frame[c]) and not _is_date(frame[c])]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
     return repeated[0] if len(repeated) == 1 else None
+
+
+def _counts_rows(column: pd.Series) -> bool:
+    """Tell whether a column is the number of the row, which exports like to put first."""
+    return (
+        str(column.name).lower() in ("unnamed: 0", "rownames", "index", "id")
+        and pd.api.types.is_integer_dtype(column)
+        and bool((column.diff().iloc[1:] == 1).all())
+    )
 
 
 def _is_numeric(column: pd.Series) -> bool:
@@ -208,9 +257,11 @@ def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
 def _refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -> None:
     if bad.any():
         row = int(np.argmax(bad))
+        cell = column.iloc[row]
         raise TableError(
-            f"Expected {expected} in every cell of {name!r}, got {column.iloc[row]!r} in row "
-            f"{row + 1} of {len(column)}; correct it, or leave the cell empty."
+            f"Expected {expected} in every cell of {name!r}, got "
+            f"{repr(cell) if isinstance(cell, str) else cell} in row {row + 1} of {len(column)}; "
+            "correct it, or leave the cell empty."
         )
 
 
@@ -221,95 +272,163 @@ def _refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) 
 class TimeAxis:
     """Turns a column's times into numbers, and numbers into times of the same type.
 
-    Dates become seconds since the first of them, so that floats resolve nanoseconds of a day.
+    Dates become seconds since the first of them, so that floats resolve nanoseconds of a day, and
+    integers that floats cannot tell apart are counted from the first as well.
     """
 
     dtype: Any
-    origin: pd.Timestamp | None = None  # of dates; none for numbers
+    origin: Any = None  # a Timestamp of dates, a Timedelta of durations, or a large integer
+    day_first: bool = False  # in dates written like 13/02/2020
 
     @classmethod
     def of(cls, column: pd.Series) -> TimeAxis:
         """Describe a column of times."""
-        parsed = _parsed_times(column)
-        if not pd.api.types.is_datetime64_any_dtype(parsed):
-            return cls(parsed.dtype)
-        origin = parsed.min()
-        return cls(parsed.dtype, pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin)
+        day_first = _is_day_first(column)
+        parsed = _parsed_times(column, day_first)
+        if parsed.dtype.kind == "m":
+            return cls(parsed.dtype, pd.Timedelta(0))
+        if parsed.dtype.kind == "M":
+            origin = parsed.min()
+            return cls(
+                parsed.dtype,
+                pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin,
+                day_first,
+            )
+        if parsed.dtype.kind in "iu" and parsed.abs().max() > 2**53:
+            return cls(parsed.dtype, int(parsed.min()))
+        return cls(parsed.dtype)
 
     def numbers(self, times: pd.Series) -> np.ndarray:
         """Return times as floats, NaN where cells are missing."""
-        parsed = _parsed_times(times)
-        if self.origin is None:
-            if pd.api.types.is_datetime64_any_dtype(parsed):
-                raise TableError(
-                    f"Expected times as numbers, like the series', got dates such as "
-                    f"{parsed.iloc[0]}; give both in one form."
-                )
-            return numbers(parsed.to_frame(times.name), times.name)
-        if not pd.api.types.is_datetime64_any_dtype(parsed):
+        parsed = _parsed_times(times, self.day_first)
+        kind = self.dtype.kind if self.dtype.kind in "mM" else "number"
+        if kind != (parsed.dtype.kind if parsed.dtype.kind in "mM" else "number"):
+            names = {"M": "dates", "m": "durations", "number": "numbers"}
             raise TableError(
-                f"Expected times as dates, like the series', got numbers such as "
+                f"Expected times as {names[kind]}, like the series', got times such as "
                 f"{parsed.iloc[0]}; give both in one form."
             )
-        if (parsed.dt.tz is None) != (self.origin.tz is None):
-            zone = parsed.dt.tz or self.origin.tz
-            parsed = (
-                parsed.dt.tz_localize(zone)
-                if parsed.dt.tz is None
-                else parsed.dt.tz_convert("UTC").dt.tz_localize(None)
-            )
+        if kind == "number":
+            if self.origin is not None and parsed.dtype.kind in "iu":
+                parsed = parsed - self.origin
+            elif self.origin is not None:
+                parsed = parsed.astype(float) - self.origin
+            return numbers(parsed.to_frame(times.name), times.name)
+        if kind == "M":
+            parsed = self._in_zone(parsed)
         seconds: np.ndarray = ((parsed - self.origin) / pd.Timedelta(seconds=1)).to_numpy()
         return seconds
 
+    def _in_zone(self, dates: pd.Series) -> pd.Series:
+        """Read clocks without a zone as those of the series, and those with one as UTC."""
+        if (dates.dt.tz is None) == (self.origin.tz is None):
+            return dates
+        if dates.dt.tz is not None:
+            return dates.dt.tz_convert("UTC").dt.tz_localize(None)
+        is_summer = np.ones(len(dates), dtype=bool)  # of two times with one name, the first
+        return dates.dt.tz_localize(
+            self.origin.tz, ambiguous=is_summer, nonexistent="shift_forward"
+        )
+
     def times(self, values: np.ndarray) -> pd.Index:
         """Return numbers as times of the column's type."""
-        if self.origin is not None:
-            steps = pd.to_timedelta(np.round(values * 1e9).astype("int64"), unit="ns")
-            index = pd.DatetimeIndex(self.origin + steps)
-            return index.as_unit(_unit_of(self.dtype, index))
+        if self.dtype.kind in "mM":
+            return self._dates(values)
         whole = np.round(values)
-        if pd.api.types.is_integer_dtype(self.dtype) and np.array_equal(values, whole):
+        if self.origin is not None:
+            return pd.Index(self.origin + whole.astype("int64"))
+        if self.dtype.kind in "iu" and np.array_equal(values, whole):
             return pd.Index(whole.astype("int64"))
         return pd.Index(values)
 
+    def _dates(self, seconds: np.ndarray) -> pd.Index:
+        """Return dates in the column's resolution, or a finer one where they need it."""
+        own = getattr(self.dtype, "unit", None) or np.datetime_data(self.dtype)[0]
+        units = sorted(_PER_SECOND, key=lambda unit: _PER_SECOND[unit] < _PER_SECOND[own])
+        precision = np.spacing(np.abs(seconds).max(initial=0.0))
+        index = None
+        for unit in units:
+            steps = np.round(seconds * _PER_SECOND[unit])
+            try:
+                index = self.origin.as_unit(unit) + pd.TimedeltaIndex(
+                    _checked_int64(steps).astype(f"timedelta64[{unit}]")
+                )
+            except (OverflowError, ValueError):  # too far away for this resolution
+                if index is not None:
+                    break
+                continue
+            if np.abs(steps / _PER_SECOND[unit] - seconds).max(initial=0.0) <= precision:
+                break
+        return index
 
-def _unit_of(dtype: Any, index: pd.DatetimeIndex) -> Any:  # noqa: ANN401 - pandas' own types
-    """Return the column's resolution if these times need no finer one."""
-    unit = getattr(dtype, "unit", None) or np.datetime_data(dtype)[0]
-    return unit if (index.as_unit(unit) == index).all() else "ns"
+
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
-def _parsed_times(column: pd.Series) -> pd.Series:
-    """Return times as numbers or dates, and name the first cell that is neither."""
-    if pd.api.types.is_datetime64_any_dtype(column):
+def _checked_int64(values: np.ndarray) -> np.ndarray:
+    if np.abs(values).max(initial=0.0) >= 2**63:
+        raise OverflowError
+    return values.astype("int64")
+
+
+def _parsed_times(column: pd.Series, day_first: bool = False) -> pd.Series:
+    """Return times as numbers, dates or durations, and name the first cell that is none."""
+    if column.dtype.kind in "mM":
         return column
-    if not column.notna().any():
+    if len(column) and not column.notna().any():
         raise TableError(
             f"Expected times in {column.name!r}, but all its cells are missing; name another "
             "column with --time."
         )
     if _is_numeric(column):
-        return pd.to_numeric(column) if column.dtype != object else column
-    parsed = _parsed_dates(column)
+        values = pd.to_numeric(column, errors="coerce")
+        is_bad = (values.isna() & column.notna()).to_numpy()
+        _refuse_first(is_bad, column, str(column.name), "a date or number")
+        return values
+    parsed = _parsed_dates(column, day_first)
     _refuse_first(
         (parsed.isna() & column.notna()).to_numpy(), column, str(column.name), "a date or number"
     )
     return parsed
 
 
-def _parsed_dates(column: pd.Series) -> pd.Series:
+def _parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
     """Parse dates, NaT where it is impossible; clocks of different zones are put to UTC."""
     texts = column.astype("string")
+    best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
-        for options in ({"format": "ISO8601"}, {}, {"format": "mixed"}):
+        order = {"dayfirst": day_first}
+        for options in ({"format": "ISO8601"}, order, {"format": "mixed", **order}):
             try:
                 parsed = pd.to_datetime(texts, errors="coerce", **options)
             except (ValueError, TypeError):  # zones differ
                 parsed = pd.to_datetime(texts, errors="coerce", utc=True, **options)
-            if parsed.notna().any():
-                return pd.Series(parsed, index=column.index, name=column.name)
-    return pd.Series(pd.NaT, index=column.index, name=column.name)
+            if parsed.notna().sum() > best.notna().sum():
+                best = pd.Series(parsed, index=column.index, name=column.name)
+            if best.notna().sum() == texts.notna().sum():
+                break
+    return best
+
+
+def _is_day_first(column: pd.Series) -> bool:
+    """Tell whether dates are written as 13/02/2020, by those that can be nothing else."""
+    some = column.dropna().head(1)
+    if column.dtype.kind in "mMiufb" or some.empty or not _DATE.match(str(some.iloc[0]).strip()):
+        return False
+    parts = column.dropna().astype("string").str.strip().str.extract(_DATE)
+    first, second = pd.to_numeric(parts[0]), pd.to_numeric(parts[2])
+    if first.max() > 31 or (second > 12).any():
+        return False
+    if (first > 12).any() or (parts[1] == ".").all():
+        return True
+    warnings.warn(
+        f"Dates such as {some.iloc[0]} in {column.name!r} are read as month, day, year; write "
+        "year-month-day to be certain.",
+        ConvCNPWarning,
+        stacklevel=4,
+    )
+    return False
 
 
 # --- Series ---------------------------------------------------------------------------------------

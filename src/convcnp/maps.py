@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from convcnp.errors import SettingError
-from convcnp.figures import new_figure, write_picture
+from convcnp.figures import as_png, new_figure
 from convcnp.plane import PointsTable
 from convcnp.predictor import Predictor
 
@@ -15,7 +13,7 @@ _SIDE = 80  # points along each side
 _PANELS = 3  # sets or channels, each a mean and a standard deviation
 
 
-def draw_map(predictor: Predictor, table: PointsTable, path: Path) -> None:
+def draw_map(predictor: Predictor, table: PointsTable) -> bytes:
     """Draw the first sets and channels: a row each, the mean beside the standard deviation."""
     layout = table.layout
     sets = len(table.starts) - 1
@@ -51,4 +49,4 @@ def draw_map(predictor: Predictor, table: PointsTable, path: Path) -> None:
             axes.set_title(f"{layout.values[c]}{label}: {name}", fontsize="small")
             axes.set_xlabel(layout.inputs[0])
             axes.set_ylabel(layout.inputs[1])
-    write_picture(figure, path)
+    return as_png(figure)

@@ -114,7 +114,7 @@ class PerSeries:
         # A constant series, or a single observation, shows no spread: the more often it was seen,
         # the less it is likely to have.
         size = torch.where(level == 0, 1.0, level.abs())
-        tiny = scale <= 1e-12 * size
+        tiny = scale <= 1e-14 * size
         scale = torch.where(tiny, size / count.clamp(min=1), scale)
         return Units(origin, typical_gap(x, task.context_mask), level, slope, scale)
 

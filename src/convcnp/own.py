@@ -106,7 +106,7 @@ def check_out(out: Path, *, resume: bool) -> None:
 def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
     """Return the experiment of a run, changed by what is given: `run` refuses if it differs."""
     content = read_toml(out / EXPERIMENT)
-    named = {role: name for role, name in wanted.names.items() if role != "value"}
+    named = {role: name for role, name in wanted.names.items() if name and role != "value"}
     values = wanted.names.get("value")
     if values:
         is_long = "channel" in content["data"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import errno
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -13,15 +14,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 
-from convcnp.asking import asked_times
-from convcnp.errors import ConvCNPWarning, OutputError, TableError, import_extra
+from convcnp.asking import MOST, asked_times
+from convcnp.errors import (
+    ConvCNPWarning,
+    OutputError,
+    SettingError,
+    TableError,
+    import_extra,
+)
 from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
 from convcnp.many import Progress as OnProgress
 from convcnp.maps import draw_map
 from convcnp.pictures import draw_series
-from convcnp.predictor import Predictor
+from convcnp.predictor import Predictor, check_quantiles
 from convcnp.storage import write_atomically
 from convcnp.zoo import load
 
@@ -45,7 +53,7 @@ def predict_file(
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
     levels = _levels(quantiles)
-    check_outputs(out, plot)
+    check_outputs(file, out, plot)
     predictor = load(model)
     with _warnings_said(say):
         if predictor.model.dim_x == 2:
@@ -54,7 +62,7 @@ def predict_file(
         frame, columns = predictor.prepared(read_table(file), time, value, group)
         table = SeriesTable.of(frame, columns)
         asked = _asked(at, table.axis, columns)
-        say(_described(columns, table, asked_times(table, asked).meaning, predictor))
+        say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
         with _bar() as progress:
             answer = predictor.predict(
                 frame,
@@ -64,13 +72,27 @@ def predict_file(
                 seed=seed,
                 time=columns.time,
                 value=columns.values,
-                group=columns.group,
+                group=columns.group or "",
                 progress=progress,
             )
-        _write(answer, out)
-        if plot is not None:
-            draw_series(predictor, table, answer, plot)
-    _say_written(out, plot, say)
+        # The picture first: if it cannot be drawn, nothing is written.
+        picture = b"" if plot is None else draw_series(predictor, table, answer)
+        _write_all(answer, out, picture, plot, say)
+
+
+def _write_all(
+    answer: pd.DataFrame,
+    out: Path | None,
+    picture: bytes,
+    plot: Path | None,
+    say: Callable[[str], None],
+) -> None:
+    _write(answer, out)
+    if plot is not None:
+        write_file(plot, picture)
+    for path in (out, plot):
+        if path is not None:
+            say(escape(f"Wrote {path}."))
 
 
 def _predict_points(
@@ -85,38 +107,31 @@ def _predict_points(
     """Predict points in the plane, with the columns of the training table."""
     frame = read_table(file)
     table = predictor.points_table(frame)
-    if at is None or at == "gaps":
-        wanted: Any = at
-    else:
+    wanted: Any = at
+    if at is not None and at != "gaps":
         wanted = int(at) if at.isdecimal() else read_table(at)
     values = ", ".join(map(repr, table.layout.values))
     where = " and ".join(map(repr, table.layout.inputs))
     meaning = table.asked(wanted).meaning
-    say(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}.")
+    say(escape(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}."))
     with _bar() as progress:
         answer = predictor.predict(frame, wanted, quantiles=levels, progress=progress)
-    _write(answer, out)
-    if plot is not None:
-        draw_map(predictor, table, plot)
-    _say_written(out, plot, say)
-
-
-def _say_written(out: Path | None, plot: Path | None, say: Callable[[str], None]) -> None:
-    for path in (out, plot):
-        if path is not None:
-            say(f"Wrote {path}.")
+    picture = b"" if plot is None else draw_map(predictor, table)
+    _write_all(answer, out, picture, plot, say)
 
 
 def _levels(text: str) -> list[float]:
     try:
-        return [float(part) for part in text.split(",") if part.strip()]
+        levels = [float(part) for part in text.split(",") if part.strip()]
     except ValueError as error:
-        raise TableError(
+        raise SettingError(
             f"--quantiles must be numbers between commas, got {text!r}; write 0.05,0.5,0.95."
         ) from error
+    check_quantiles(levels)
+    return levels
 
 
-def check_outputs(out: Path | None, plot: Path | None) -> None:
+def check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
     """Refuse, before any work, what could not be written after it."""
     if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
         raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
@@ -125,11 +140,29 @@ def check_outputs(out: Path | None, plot: Path | None) -> None:
         if plot.suffix.lower() != ".png":
             raise OutputError(f"--plot must end in .png, got {plot}; pictures are written as PNG.")
     for path in (out, plot):
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            raise OutputError(
-                f"Expected a file that can be written, but {path} is a folder or lies in none; "
-                "choose another path."
-            )
+        if path is not None:
+            _check_output(file, path)
+
+
+def _check_output(file: str, path: Path) -> None:
+    try:
+        is_usable = path.parent.is_dir() and not path.is_dir()
+        is_input = path.exists() and Path(file).exists() and path.samefile(file)
+    except OSError as error:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
+            "another path."
+        ) from error
+    if not is_usable:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} is a folder or lies in none; "
+            "choose another path."
+        )
+    if is_input:
+        raise OutputError(
+            f"Expected another file to write than the table itself, got {path}; choose another "
+            "path."
+        )
 
 
 def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: ANN401
@@ -138,30 +171,39 @@ def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: AN
         return at
     if at.isdecimal():
         return int(at)
-    if Path(at).exists() or at == "-":
+    if _is_file(at):
         return read_table(at)
-    parts = at.split(":")
+    parts = at.split("..") if ".." in at else at.split(":")
     try:
-        start, stop, step = parts if len(parts) == 3 else at.split("..")
-        return _even_steps(axis, start, stop, step, columns.time)
-    except (ValueError, TableError) as error:
+        start, stop, step = parts
+        return _even_steps(axis, start.strip(), stop.strip(), step.strip(), columns.time)
+    except (ValueError, OverflowError, TableError) as error:
         raise TableError(
             "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for clock "
-            f"times) or a file that exists, got {at!r}; check it."
+            "times; steps of dates have a unit, such as 6h or 1D) or a file that exists, got "
+            f"{at!r}; check it."
         ) from error
 
 
+def _is_file(at: str) -> bool:
+    try:
+        return at == "-" or Path(at).exists()
+    except OSError:  # a name too long
+        return False
+
+
 def _even_steps(axis: TimeAxis, start: str, stop: str, step: str, name: str) -> pd.Index:
-    ends = pd.Series([start, stop], name=name)
-    if axis.origin is None:
-        width = float(step)
-        first, last = (float(end) for end in ends)
-    else:
+    if axis.dtype.kind in "mM":
+        if step.replace(".", "").isdecimal():
+            raise ValueError(step)  # pandas would count nanoseconds
         width = pd.Timedelta(step) / pd.Timedelta(seconds=1)
-        first, last = axis.numbers(ends)
-    if width <= 0 or last < first:
+    else:
+        width = float(step)
+    first, last = axis.numbers(pd.Series([start, stop], name=name))
+    count = (last - first) / width + 1e-9
+    if not 0 <= count < MOST:
         raise ValueError(step)
-    return axis.times(first + width * np.arange(int((last - first) / width + 1e-9) + 1))
+    return axis.times(first + width * np.arange(int(count) + 1))
 
 
 def _described(columns: Columns, table: SeriesTable, meaning: str, predictor: Predictor) -> str:
@@ -178,8 +220,12 @@ def _warnings_said(say: Callable[[str], None]) -> Iterator[None]:
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(w.message) for w in caught):
-                say(f"[bold yellow]Warning:[/] {text}")
+            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
+            for text in dict.fromkeys(str(w.message) for w in ours):
+                say(f"[bold yellow]Warning:[/] {escape(text)}")
+    for other in caught:
+        if other not in ours:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
 
 
 @contextmanager
@@ -199,18 +245,37 @@ def _bar() -> Iterator[OnProgress]:
 
 def _write(answer: pd.DataFrame, out: Path | None) -> None:
     if out is None:
-        answer.to_csv(sys.stdout, index=False)
+        _print(answer)
         return
-    content = io.BytesIO()
     if out.suffix.lower() == ".parquet":
         import_extra("pyarrow", "parquet")
-        answer.to_parquet(content, index=False)
+        write_file(out, answer.to_parquet(index=False))
     else:
-        answer.to_csv(content, index=False)
+        write_file(out, answer.to_csv(index=False).encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a whole file, or say why not."""
     try:
-        write_atomically(out, content.getvalue())
+        write_atomically(path, content)
     except OSError as error:
         raise OutputError(
-            f"Expected to write {out}, but it failed ({error.strerror}); what was there before is "
+            f"Expected to write {path}, but it failed ({error.strerror}); what was there before is "
             "unchanged. Make room, or choose another path."
+        ) from error
+
+
+def _print(answer: pd.DataFrame) -> None:
+    try:
+        answer.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again, loudly, when the program ends.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:  # the reader, such as `head`, has seen enough
+            return
+        raise OutputError(
+            f"Expected to write to standard output, but it failed ({error.strerror}); make room, "
+            "or choose a file with --out."
         ) from error

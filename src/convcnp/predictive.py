@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -46,18 +44,6 @@ class GaussianPredictive(Normal):
         """Return each task's log-likelihood per target output that was asked for."""
         count = self.mask.sum((1, 2)).clamp(min=1)
         return self.log_prob(value).sum((1, 2)) / count
-
-    def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
-        r"""Return the continuous ranked probability score of each output, smaller is better.
-
-        .. math:: \sigma \Big( z (2 \Phi(z) - 1) + 2 \varphi(z) - \pi^{-1/2} \Big),
-                  \qquad z = (y - \mu) / \sigma
-        """
-        z = (value.to(self.mean) - self.mean) / self.stddev
-        density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-        below = torch.special.ndtr(z)
-        score = self.stddev * (z * (2 * below - 1) + 2 * density - 1 / math.sqrt(math.pi))
-        return torch.where(self.mask, score, 0)
 
     def quantile(self, level: float) -> Float[Tensor, "B M Dy"]:
         """Return the value that an output stays below with probability `level`."""

@@ -27,11 +27,11 @@ from convcnp.errors import (
     ShapeError,
     TableError,
 )
+from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
-from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns
-from convcnp.many import Predictions, Progress, predict_many
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, numbers
+from convcnp.many import Predictions, Progress, predict_many, reach
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
 from convcnp.own import train_on_frame
 from convcnp.plane import AskedPoints, PointsTable, predict_points
 from convcnp.predictive import GaussianPredictive
@@ -42,6 +42,9 @@ from convcnp.task import Task
 from convcnp.training import BEST
 
 QUANTILES = (0.05, 0.95)
+
+# The time column, the value columns and the group column, where they are named.
+Names = tuple[str | None, str | Sequence[str] | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -156,44 +159,61 @@ class Predictor:
             seed: Of the curves.
             progress: Called with the number of rows done and asked for.
         """
-        _check(quantiles, samples)
-        box = opened(data)
-        if self.model.dim_x == 2:
-            return box.close(self._predict_plane(box.frame, at, quantiles, samples, progress))
-        table = self._table(box, time, value, group)
-        asked = asked_times(table, at)
-        answer = table.frame(asked.times)
-        for channels in self._jobs(table):
-            series, y = _observed(table, channels)
-            found = predict_many(
-                self.model, self._source.normaliser, series, y, asked.times, progress
-            )
-            self._warn(found, series, [table.columns.values[c] for c in channels])
-            curves = self._curves(series, y, asked.times, samples, seed)
-            for i, channel in enumerate(channels):
-                name = table.columns.values[channel]
-                columns = _columns(name, found.mean[:, i], found.stddev[:, i], quantiles)
-                drawn = {f"{name}_sample{s + 1}": curves[s, :, i] for s in range(samples)}
-                answer = answer.assign(**columns, **drawn)
-        return box.close(asked.in_order(answer))
+        return self._answer(
+            *(data, at, quantiles, samples, seed, (time, value, group), progress), has_moments=True
+        )
 
     def sample(
         self,
         data: Any,  # noqa: ANN401
         at: Any = None,  # noqa: ANN401
         samples: int = 20,
-        **options: Any,
+        *,
+        seed: int = 0,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+        progress: Progress = lambda done, total: None,
     ) -> Any:  # noqa: ANN401
-        """Draw coherent curves at the asked times, and nothing else; options are `predict`'s."""
-        answer = self.predict(data, at, samples=samples, quantiles=(), **options)
-        moments = [name for name in answer if str(name).endswith(("mean", "std"))]
-        if isinstance(answer, dict):
-            return {name: array for name, array in answer.items() if name not in moments}
-        return (
-            answer.drop_vars(moments)
-            if hasattr(answer, "drop_vars")
-            else answer.drop(columns=moments)
+        """Draw coherent curves at the asked times, and nothing else; see `predict`."""
+        return self._answer(
+            *(data, at, (), samples, seed, (time, value, group), progress), has_moments=False
         )
+
+    def _answer(
+        self,
+        data: Any,  # noqa: ANN401
+        at: Any,  # noqa: ANN401
+        quantiles: Sequence[float],
+        samples: int,
+        seed: int,
+        names: Names,
+        progress: Progress,
+        *,
+        has_moments: bool,
+    ) -> Any:  # noqa: ANN401
+        check_quantiles(quantiles)
+        if samples < 0:
+            raise SettingError(f"The number of samples must not be negative, got {samples}.")
+        box = opened(data)
+        if self.model.dim_x == 2:
+            return box.close(self._predict_plane(box.frame, at, quantiles, samples, progress))
+        table = self._table(box, names)
+        asked = asked_times(table, at)
+        parts = [table.frame(asked.times)]
+        for channels in self._jobs(table):
+            series, y = _observed(table, channels)
+            found = predict_many(
+                self.model, self._source.normaliser, series, y, asked.times, progress
+            )
+            self._warn(found, series, [table.columns.values[c] for c in channels])
+            curves = self._curves(series, y, asked.times, samples, seed, progress)
+            for i, channel in enumerate(channels):
+                name = table.columns.values[channel]
+                moments = _columns(name, found.mean[:, i], found.stddev[:, i], quantiles)
+                drawn = {f"{name}_sample{s + 1}": curves[s, :, i] for s in range(samples)}
+                parts.append(pd.DataFrame((moments if has_moments else {}) | drawn))
+        return box.close(asked.in_order(pd.concat(parts, axis=1)))
 
     def score(
         self,
@@ -210,30 +230,30 @@ class Predictor:
             For every value column the log-likelihood per value, the CRPS in the column's units, the
             share of values inside the central 90 %, and their number.
         """
-        table = self._table(opened(data), time, value, group)
-        columns = table.columns
-        truth = opened(held_out).frame
-        answer = self.predict(
-            opened(data).frame,
-            truth,
-            quantiles=(),
-            time=columns.time,
-            value=columns.values,
-            group=columns.group,
-        )
-        scores = {}
+        box, truth = opened(data), opened(held_out).frame
+        columns = self._table(box, (time, value, group)).columns
         for name in columns.values:
             if name not in truth.columns:
                 raise TableError(
                     f"Expected the held-out table to have the column {name!r}, but it has "
                     f"{list(truth.columns)}; give it the same columns."
                 )
-            scores[name] = _score(
-                truth[name].to_numpy(float),
+        answer = self.predict(
+            box.frame.reset_index(drop=True),
+            truth.reset_index(drop=True),
+            quantiles=(),
+            time=columns.time,
+            value=columns.values,
+            group=columns.group or "",
+        )
+        return {
+            name: _score(
+                numbers(truth, name),
                 answer[f"{name}_mean"].to_numpy(),
                 answer[f"{name}_std"].to_numpy(),
             )
-        return scores
+            for name in columns.values
+        }
 
     def prepared(
         self,
@@ -298,10 +318,10 @@ class Predictor:
             answer = answer.assign(**_columns(name, mean[:, i], stddev[:, i], quantiles))
         return answer.iloc[np.argsort(asked.order, kind="stable")].reset_index(drop=True)
 
-    def _table(
-        self, box: Opened, time: str | None, value: str | Sequence[str] | None, group: str | None
-    ) -> SeriesTable:
-        return SeriesTable.of(*self.prepared(box.frame, time or box.time, value, group))
+    def _table(self, box: Opened, names: Names) -> SeriesTable:
+        time, value, group = names
+        time = box.time if time is None else time
+        return SeriesTable.of(*self.prepared(box.frame, time, value, group))
 
     @property
     def _source(self) -> NamedSource:
@@ -322,42 +342,55 @@ class Predictor:
         else:
             raise ShapeError(
                 f"{self.name!r} was trained for {channels} value columns together, got {count} "
-                f"({', '.join(table.columns.values)}); choose {channels} of them, or a model of "
-                "one, such as 'general'."
+                f"({', '.join(map(str, table.columns.values))}); choose {channels} of them, or a "
+                "model of one, such as 'general'."
             )
 
     def _curves(
-        self, series: Ragged, y: np.ndarray, asked: Ragged, samples: int, seed: int
+        self,
+        series: Ragged,
+        y: np.ndarray,
+        asked: Ragged,
+        samples: int,
+        seed: int,
+        progress: Progress,
     ) -> np.ndarray:
         """Draw curves (samples, rows, Dy), series by series."""
         curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
         if samples == 0:
             return curves
+        source = self._source
         for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
             rows = slice(series.starts[i], series.starts[i + 1])
             wanted = slice(asked.starts[i], asked.starts[i + 1])
             task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
-            units = self._source.normaliser.units(task)
-            generator = seeded(seed, int(i))
-            drawn = sample_curves(self.model, units.to_model(task), samples, generator)
+            units = source.normaliser.units(task)
+            drawn = sample_curves(
+                self.model,
+                units.to_model(task),
+                samples,
+                seeded(seed, int(i)),
+                spacing=source.familiar.spacing,
+            )
             curves[:, wanted] = (drawn.double() * units.scale + units.trend(task.x_target)).numpy()
+            progress(int(asked.starts[i + 1]), len(asked.x))
         return curves
 
     def _warn(self, found: Predictions, series: Ragged, names: list[str]) -> None:
         """Say where the data lies outside what the model was trained for."""
-        familiar, which = self._source.familiar, ", ".join(names)
+        familiar, which = self._source.familiar, ", ".join(map(str, names))
         empty = int((series.lengths == 0).sum())
         if empty:
             _say(
                 f"{which}: {empty:,} of {len(series):,} series have no observed value; their "
                 "predictions are left empty."
             )
-        reach = self.model.receptive_radius if isinstance(self.model, ConvCNP) else np.inf
-        far = int((found.distance > reach).sum())
+        farthest = reach(self.model)
+        far = int((found.distance > farthest).sum())
         if far:
             _say(
                 f"{which}: {far:,} of {len(found.distance):,} asked times are farther from every "
-                f"observation than {self.name!r} can see ({reach:.3g} in its units); the "
+                f"observation than {self.name!r} can see ({farthest:.3g} in its units); the "
                 "predictions there know nothing of the data."
             )
         low, high = familiar.gaps
@@ -379,15 +412,14 @@ def _say(text: str) -> None:
     warnings.warn(text, ConvCNPWarning, stacklevel=4)
 
 
-def _check(quantiles: Sequence[float], samples: int) -> None:
+def check_quantiles(quantiles: Sequence[float]) -> None:
+    """Refuse levels that are not strictly between 0 and 1."""
     for level in quantiles:
         if not 0 < level < 1:
             raise SettingError(
                 f"A quantile must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % "
                 "quantile."
             )
-    if samples < 0:
-        raise SettingError(f"The number of samples must not be negative, got {samples}.")
 
 
 def _observed(table: SeriesTable, channels: list[int]) -> tuple[Ragged, np.ndarray]:
@@ -425,10 +457,9 @@ def _score(truth: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> dict[str,
         torch.from_numpy(array[known])[None, :, None] for array in (truth, mean, stddev)
     )
     predictive = GaussianPredictive(mean_, stddev_, torch.ones_like(mean_, dtype=torch.bool))
-    inside = (predictive.quantile(0.05) <= values) & (values <= predictive.quantile(0.95))
     return {
         "log_likelihood": predictive.log_likelihood(values).item(),
-        "crps": predictive.crps(values).mean().item(),
-        "coverage90": inside.double().mean().item(),
+        "crps": crps(predictive, values).mean().item(),
+        "coverage90": covered(predictive, values, 0.9).double().mean().item(),
         "values": int(known.sum()),
     }

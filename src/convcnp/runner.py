@@ -15,7 +15,7 @@ import tomli_w
 import torch
 
 from convcnp.data.source import Source
-from convcnp.errors import CheckpointError, ExperimentError
+from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
@@ -113,6 +113,17 @@ def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
             f"Expected a directory that can be written, but {directory} cannot ({error.strerror}); "
             "choose another with --out."
         ) from error
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read a result file."""
+    try:
+        result: dict[str, Any] = json.loads(path.read_text())
+    except ValueError as error:
+        raise ResultError(
+            f"{path} must be a result file in JSON ({error}); run its experiment again."
+        ) from error
+    return result
 
 
 def hardware() -> dict[str, Any]:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import statistics
 import tomllib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from convcnp.comparison import METHODS
+from convcnp.data.real_series import REMOVALS, SERIES
 from convcnp.errors import ResultError
+from convcnp.runner import read_result
 
 
 @dataclass(frozen=True)
@@ -33,22 +37,47 @@ class Table:
         return text.getvalue()
 
 
+class Measure(NamedTuple):
+    """A column of scores in the comparison on real series: where it is, and how it is written."""
+
+    key: str
+    title: str
+    form: str
+    summary: Callable[[Iterable[float]], float] = statistics.fmean  # over the seeds of the removal
+
+
+REAL_SERIES = {
+    "real-series": Measure("log_likelihood", "Log-likelihood per removed point", ".2f"),
+    "real-series-crps": Measure("crps", "CRPS in the series' units", ".3g"),
+    "real-series-coverage": Measure("coverage", "Coverage of the 90 % interval", ".0%"),
+    # The median: a machine with other work to do is sometimes slow.
+    "real-series-seconds": Measure("seconds", "Seconds", ".2g", statistics.median),
+}
+
+
 def build_table(name: str, experiments: Path, results: Path) -> Table:
-    """Build a table: a row per model, ours above the paper's, and the exact GP below all.
+    """Build a table from result files: one of the paper's, or of the comparison on real series.
 
     Args:
-        experiments: Folder with a subfolder per table, which holds the paper's numbers.
-        results: Folder with a subfolder per table, which holds one result file per cell.
+        experiments: Folder with a subfolder per table of the paper, which holds its numbers.
+        results: Folder with a subfolder per table, which holds the result files.
     """
+    if name in REAL_SERIES:
+        return _real_series_table(REAL_SERIES[name], results / "real-series")
+    return _paper_table(name, experiments, results)
+
+
+def _paper_table(name: str, experiments: Path, results: Path) -> Table:
+    """Build a row per model, ours above the paper's, and the exact GP below all."""
     try:
         paper = tomllib.loads((experiments / name / "paper.toml").read_text())
     except FileNotFoundError as error:
-        known = sorted(path.parent.name for path in experiments.glob("*/paper.toml"))
+        known = sorted([*REAL_SERIES, *(p.parent.name for p in experiments.glob("*/paper.toml"))])
         raise ResultError(
             f"Expected the name of a table under {experiments}, one of {known}, got {name!r}; run "
             "this in the project's folder, or name the folders with --experiments and --results."
         ) from error
-    cells = {path.stem: _read(path) for path in sorted((results / name).glob("*.json"))}
+    cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
     columns = [
         column
         for column in paper["columns"]
@@ -69,16 +98,6 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     return Table(paper["title"], header, rows)
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        result: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
-        raise ResultError(
-            f"{path} must be a result file in JSON ({error}); run its experiment again."
-        ) from error
-    return result
-
-
 def _score(cell: dict[str, Any] | None) -> str:
     return f"{cell['log_likelihood']:.2f} ± {cell['standard_error']:.2f}" if cell else "—"
 
@@ -86,3 +105,79 @@ def _score(cell: dict[str, Any] | None) -> str:
 def _ceiling(cells: list[dict[str, Any] | None]) -> str:
     """Return the exact GP's score on a column's tasks, which all its cells share."""
     return _score(next((cell.get("exact_gp") for cell in cells if cell), None))
+
+
+class _Row(NamedTuple):
+    """One series with points removed in one way, and the scores of each method that was run."""
+
+    series: str
+    num_points: int
+    removal: str
+    scores: dict[str, list[dict[str, float]]]  # by method, one per seed
+
+    def value(self, method: str, measure: Measure) -> float | None:
+        found = self.scores.get(method)
+        return measure.summary(score[measure.key] for score in found) if found else None
+
+
+def _real_series_table(measure: Measure, folder: Path) -> Table:
+    """Build a row per series and way of removing points; sums follow the log-likelihoods."""
+    rows = list(_real_series_rows(folder))
+    if not rows:
+        raise ResultError(
+            f"Expected result files of real series in {folder}, got none; run `convcnp compare`."
+        )
+    lines = [
+        [
+            *(row.series, str(row.num_points), row.removal),
+            *(_number(row.value(method, measure), measure.form) for method in METHODS),
+        ]
+        for row in rows
+    ]
+    if measure.key == "log_likelihood":
+        lines += _sums(rows)
+    header = ["Series", "Points", "Removed", *(method.label for method in METHODS.values())]
+    return Table(measure.title, header, lines)
+
+
+def _real_series_rows(folder: Path) -> Iterable[_Row]:
+    for name in SERIES:
+        if (path := folder / f"{name}.json").exists():
+            result = read_result(path)
+            for removal in REMOVALS:
+                scores = {m: found["scores"][removal] for m, found in result["methods"].items()}
+                yield _Row(name, result["num_points"], removal, scores)
+
+
+def _sums(rows: list[_Row]) -> list[list[str]]:
+    """Count over all rows how each method does against the fitted GP, losses as much as wins."""
+    likelihood, score, coverage, seconds = REAL_SERIES.values()
+
+    def pairs(method: str, measure: Measure) -> list[tuple[float, float]]:
+        both = [(row.value(method, measure), row.value("gp", measure)) for row in rows]
+        return [(ours, gp) for ours, gp in both if ours is not None and gp is not None]
+
+    def count(method: str, measure: Measure, sign: int) -> str:
+        found = [sign * ours >= sign * gp for ours, gp in pairs(method, measure)]
+        return f"{sum(found)} of {len(found)}" if found and method != "gp" else "—"
+
+    def speed(method: str) -> str:
+        ratios = [gp / ours for ours, gp in pairs(method, seconds)]
+        return f"{statistics.median(ratios):,.0f}" if ratios and method != "gp" else "—"
+
+    def mean(method: str, measure: Measure) -> str:
+        values = [v for row in rows if (v := row.value(method, measure)) is not None]
+        return _number(statistics.fmean(values) if values else None, measure.form)
+
+    sums: dict[str, Callable[[str], str]] = {
+        "Log-likelihood at least the GP's": lambda method: count(method, likelihood, 1),
+        "CRPS at most the GP's": lambda method: count(method, score, -1),
+        "Coverage of 90 % intervals, mean": lambda method: mean(method, coverage),
+        "Seconds, mean": lambda method: mean(method, seconds),
+        "Times faster than the GP, median": speed,
+    }
+    return [[label, "", "", *map(cell, METHODS)] for label, cell in sums.items()]
+
+
+def _number(value: float | None, form: str) -> str:
+    return "—" if value is None else format(value, form)

@@ -36,7 +36,7 @@ class SeriesSource:
 
     options: ClassVar[tuple[str, ...]] = ("max_points",)
     normaliser: ClassVar[Normaliser] = PerSeries()
-    familiar: ClassVar[Familiar] = Familiar((0.5, 2.0), largest=12.0)
+    familiar: ClassVar[Familiar] = Familiar((0.5, 2.0), largest=12.0, spacing=1.0)
 
     max_points: int = 384
     dim_x: int = 1

@@ -44,6 +44,7 @@ class Familiar:
 
     gaps: tuple[float, float]  # between observations, the typical one of a task
     largest: float  # value
+    spacing: float  # of observations that are as dense as in a full task
 
 
 @runtime_checkable
@@ -137,7 +138,8 @@ class FunctionSource(ABC):
     def familiar(self) -> Familiar:
         """What a model trained on these tasks has seen, three to `max_points` at a time."""
         width = self.high - self.low
-        return Familiar((0.2 * width / self.max_points, width / 2), largest=5.0)
+        spacing = width / self.max_points
+        return Familiar((0.2 * spacing, width / 2), largest=5.0, spacing=spacing)
 
     def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
         """Return a mask of the first points, as many as each task has."""

@@ -319,7 +319,7 @@ class TableSource(Layout):
     @property
     def familiar(self) -> Familiar:
         """What a model trained on these tasks has seen."""
-        return Familiar(self.gaps, self.largest)
+        return Familiar(self.gaps, self.largest, spacing=1.0)
 
     @cached_property
     def rows(self) -> Rows:
