@@ -20,7 +20,7 @@ from convcnp.task import Task
 
 _SERIES = 2**12  # of one batch
 _POINTS = 2**17  # of one batch, padding included; a longer series is a batch of its own
-_CELLS = 2**17  # of the grids of one forward pass; a larger grid is cut into tiles
+CELLS = 2**17  # of the grids of one forward pass; a larger grid is cut into tiles
 
 Progress = Callable[[int, int], None]  # called with the rows done and asked for
 
@@ -76,6 +76,11 @@ def predict_many(
         progress(done, total)
     progress(total, total)
     return found
+
+
+def reach(model: Model) -> float:
+    """Return how far away an observation can matter, in the model's units."""
+    return model.receptive_radius if isinstance(model, ConvCNP) else float("inf")
 
 
 def _distance(task: Task) -> Float[Tensor, "B M"]:
@@ -167,10 +172,10 @@ def _predict(model: Model, task: Task, progress: Progress) -> GaussianPredictive
     mean, stddev = (torch.empty_like(task.target_mask, dtype=torch.float64) for _ in range(2))
     order = torch.argsort(cells)
     while len(order):
-        fits = cells[order] * torch.arange(1, len(order) + 1) <= _CELLS
+        fits = cells[order] * torch.arange(1, len(order) + 1) <= CELLS
         part, order = order.split([(n := max(1, int(fits.sum()))), len(order) - n])
         chosen = task[part]
-        if cells[part].max() <= _CELLS:
+        if cells[part].max() <= CELLS:
             predictive = model(chosen)
         else:
             predictive = predict_in_tiles(model, chosen, progress=progress)
