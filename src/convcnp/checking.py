@@ -23,7 +23,7 @@ from convcnp.data.table import (
     read_bytes,
     with_channels,
 )
-from convcnp.errors import ShapeError
+from convcnp.errors import ShapeError, warnings_said
 from convcnp.evaluation import TEST_SEEDS, crps
 from convcnp.figures import BLUE, as_png, new_figure
 from convcnp.frames import read_table
@@ -81,8 +81,10 @@ def check_file(
 ) -> dict[str, Calibration]:
     """Hide values of a table, predict them, and compare, channel by channel."""
     check_outputs(str(data), None, plot)
-    predictor, frame = load(model), read_table(data)
-    source = held_out_source(predictor, frame, digest_of(read_bytes(data)), names)
+    predictor = load(model)
+    with warnings_said(lambda text: say(f"Warning: {text}")):
+        frame = read_table(data)
+        source = held_out_source(predictor, frame, digest_of(read_bytes(data)), names)
     part = "the held-out part of the training table" if source.part == "test" else "all of it"
     say(f"Checking {predictor.name!r} on {tasks} tasks drawn from {part}, with values hidden.")
     found = calibrations(predictor, source, tasks, seed)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from convcnp.choices import Say, Wanted, merge, plan
 from convcnp.data.table import digest_of, read_bytes
-from convcnp.errors import CheckpointError, OutputError, TableError
+from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said
 from convcnp.experiment import Experiment, read_toml
 from convcnp.frames import read_table
 from convcnp.runner import EXPERIMENT, run
@@ -50,9 +50,10 @@ def train_own(
     else:
         if data is None:
             raise TableError("Expected a table to train on, got none; name it with --data.")
-        frame = read_table(data)
-        digest = digest_of(read_bytes(data))
-        experiment = plan(frame, str(data.resolve()), digest, wanted, say)
+        with warnings_said(lambda text: say(f"Warning: {text}")):
+            frame = read_table(data)
+            digest = digest_of(read_bytes(data))
+            experiment = plan(frame, str(data.resolve()), digest, wanted, say)
     return _run(experiment, out, resume, reporting)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,11 +18,11 @@ from rich.progress import Progress
 
 from convcnp.asking import MOST, asked_times
 from convcnp.errors import (
-    ConvCNPWarning,
     OutputError,
     SettingError,
     TableError,
     import_extra,
+    warnings_said,
 )
 from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
 from convcnp.many import Progress as OnProgress
@@ -55,7 +54,7 @@ def predict_file(
     levels = _levels(quantiles)
     check_outputs(file, out, plot)
     predictor = load(model)
-    with _warnings_said(say):
+    with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
         if predictor.model.dim_x == 2:
             _predict_points(predictor, file, at, levels, out, plot, say)
             return
@@ -210,22 +209,6 @@ def _described(columns: Columns, table: SeriesTable, meaning: str, predictor: Pr
     many = f" of {len(table.series):,} series by {columns.group!r}" if columns.group else ""
     values = ", ".join(repr(value) for value in columns.values)
     return f"Predicting {values} over {columns.time!r}{many} with {predictor.name!r}, at {meaning}."
-
-
-@contextmanager
-def _warnings_said(say: Callable[[str], None]) -> Iterator[None]:
-    """Turn our warnings into sentences on standard error; others stay what they are."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvCNPWarning)
-        try:
-            yield
-        finally:
-            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
-            for text in dict.fromkeys(str(w.message) for w in ours):
-                say(f"[bold yellow]Warning:[/] {escape(text)}")
-    for other in caught:
-        if other not in ours:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
 
 
 @contextmanager
