@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,13 @@ from convcnp.experiment import Experiment
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.task import Task
+
+# Overrides with which a model of one's own trains in a second or two.
+TINY = (
+    *("model.channels=4", "model.down=[4, 4]", "model.blocks=0", "model.points_per_unit=2"),
+    *("training.steps=12", "training.batch_size=4", "training.validate_every=6"),
+    *("training.validation_tasks=4", "training.checkpoint_every=4", "evaluation.num_tasks=4"),
+)
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -75,6 +83,24 @@ def lively(module: AnyModule, seed: int = 1) -> AnyModule:
             for parameter in module.head.parameters():
                 parameter /= 5**module.dim_x  # the decoder's kernel sums to 5 in every dimension
     return module
+
+
+def series_frame(series: int = 12, rows: int = 24, seed: int = 0) -> pd.DataFrame:
+    """Return sine waves of different phases, observed at random times around a level of ten."""
+    generator = np.random.default_rng(seed)
+    parts = []
+    for i in range(series):
+        t = np.sort(generator.uniform(0, 12, rows))
+        v = 10 + 3 * np.sin(t + generator.uniform(0, 6)) + 0.1 * generator.normal(size=rows)
+        parts.append(pd.DataFrame({"id": f"s{i}", "t": t, "v": v}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def points_frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
+    """Return a smooth function at random points of a square."""
+    x = np.random.default_rng(seed).uniform(0, 8, (rows, 2))
+    depth = np.sin(x[:, 0] / 2) + np.cos(x[:, 1] / 3)
+    return pd.DataFrame({"east": x[:, 0], "north": x[:, 1], "depth": depth})
 
 
 def moments(model: Model, task: Task) -> Tensor:

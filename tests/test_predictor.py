@@ -237,7 +237,7 @@ def test_a_model_of_two_channels_takes_two_columns_together(pairs):
 
 def test_a_model_of_planes_takes_no_series(pairs):
     planes = dataclasses.replace(pairs, model=small_convcnp(2, 1))
-    with pytest.raises(ShapeError, match="takes 2 inputs per observation"):
+    with pytest.raises(ShapeError, match="was not trained on a table of points in the plane"):
         planes.predict((T, Y), AT)
 
 

@@ -8,6 +8,7 @@ from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
 from convcnp.models.tiling import predict_in_tiles
 from convcnp.predictive import GaussianPredictive
+from convcnp.predictor import Predictor
 from convcnp.task import Task
 from convcnp.zoo import load
 
@@ -20,6 +21,7 @@ __all__ = [
     "GaussianPredictive",
     "GaussianProcess",
     "Matern52",
+    "Predictor",
     "SimpleCNN",
     "Task",
     "UNet",

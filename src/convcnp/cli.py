@@ -8,7 +8,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -28,6 +28,16 @@ app = typer.Typer(
 
 Results = Annotated[Path, typer.Option(help="Folder of the result files.")]
 Experiments = Annotated[Path, typer.Option(help="Folder of the experiment files.")]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Continue a run that was stopped: same result.")
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Override a setting, such as training.seed=1. Repeatable."),
+]
+Threads = Annotated[
+    int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 
@@ -39,24 +49,17 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Directory of the run; runs/TABLE/CELL if left out.")
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a run that was stopped: same result.")
-    ] = False,
+    resume: Resume = False,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="A few steps only, to see that it works.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Override a setting, such as training.seed=1. Repeatable."),
-    ] = None,
+    settings: Settings = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write metrics for TensorBoard.")
     ] = False,
     accelerator: Annotated[str, typer.Option(help="Where to train: cpu or gpu.")] = "cpu",
     devices: Annotated[int, typer.Option(min=1, help="Devices, one process each.")] = 1,
-    threads: Annotated[
-        int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
-    ] = 1,
+    threads: Threads = 1,
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
     import torch
@@ -86,9 +89,62 @@ def run(
                 report=report,
             )
     except KeyboardInterrupt:
-        _say(f"Stopped. The run is kept in {directory}; the same command with --resume goes on.")
-        raise typer.Exit(130) from None
+        _stop(directory)
     print(f"{file.stem}: {_sentence(result)}\nWrote {directory}.")
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option(help="Directory of the model and its run.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Table to learn from: CSV, TSV or Parquet. Not needed to --resume."),
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells series, or sets of points, apart.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="How long training may take, about.")] = 10.0,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with settings of your own.")
+    ] = None,
+    settings: Settings = None,
+    resume: Resume = False,
+    threads: Threads = 1,
+) -> None:
+    """Train a model on your own series, or points in the plane.
+
+    Every setting is chosen from the data and explained in a sentence; --config and --set override
+    them. The directory is what `convcnp predict --model` and `convcnp.load` take.
+    """
+    import torch
+
+    from convcnp.choices import Wanted
+    from convcnp.own import train_own
+    from convcnp.reporting import ProgressReporter
+
+    torch.set_num_threads(threads)
+    _keep_freed_memory()
+    names = {"time": time, "value": value, "group": group, "channel": channel, "inputs": inputs}
+    wanted = Wanted.of(names, config, settings or [], minutes)
+    try:
+        result = train_own(
+            data, out, wanted, resume=resume, say=_say_plainly, reporting=ProgressReporter
+        )
+    except KeyboardInterrupt:
+        _stop(out)
+    print(f"{out.name}: {_sentence(result)} Wrote {out}.")
 
 
 @app.command()
@@ -150,6 +206,52 @@ def predict(
         plot=plot,
         say=_say,
     )
+
+
+@app.command()
+def check(
+    model: Annotated[
+        str, typer.Argument(help="A run's directory, or a shipped model (see `convcnp models`).")
+    ],
+    data: Annotated[Path, typer.Option(help="Table whose values are hidden and predicted.")],
+    time: Annotated[str | None, typer.Option(help="Time column.")] = None,
+    value: Annotated[list[str] | None, typer.Option(help="Value column. Repeatable.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells several series apart.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the calibration to this PNG.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far to trust a model: hide values of a table, predict them, and compare.
+
+    Of the table that a model was trained on, only the part that training never saw is used. The
+    columns are those of training unless they are named.
+    """
+    from convcnp.checking import check_file, table_of
+
+    found = check_file(
+        model,
+        data,
+        names={"time": time, "value": value, "group": group},
+        tasks=tasks,
+        seed=seed,
+        plot=plot,
+        say=_say_plainly,
+    )
+    if as_json:
+        print(json.dumps({name: one.summary for name, one in found.items()}))
+        return
+    heading, rows = table_of(found)
+    rich_table = RichTable(*heading, caption="Shares of values inside intervals of 50 to 95 %.")
+    for row in rows:
+        rich_table.add_row(*row)
+    Console().print(rich_table)
+    for name, one in found.items():
+        print(f"{name}: the predicted uncertainty is {one.verdict}.")
 
 
 @app.command()
@@ -318,6 +420,20 @@ def _further(result: dict[str, Any]) -> Iterator[str]:
                 f"(median {score['median_log_likelihood']:.3f}), squared error "
                 f"{score['squared_error']:.4f} ± {score['squared_error_standard_error']:.4f}."
             )
+
+
+def _stop(directory: Path) -> NoReturn:
+    """Say after Ctrl-C how to go on."""
+    from convcnp.runner import EXPERIMENT
+
+    kept = f"The run is kept in {directory}; the same command with --resume goes on."
+    _say(f"Stopped. {kept if (directory / EXPERIMENT).exists() else 'Nothing was written yet.'}")
+    raise typer.Exit(130)
+
+
+def _say_plainly(text: str) -> None:
+    """Say what may hold brackets, such as lists."""
+    _say(escape(text))
 
 
 def _told(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 
@@ -60,6 +63,22 @@ class OutputError(ConvCNPError, OSError):
 
 class ConvCNPWarning(UserWarning):
     """Warn of data that a prediction should be trusted less for."""
+
+
+@contextmanager
+def warnings_said(say: Callable[[str], None]) -> Iterator[None]:
+    """Pass our warnings on as sentences, each once; others stay what they are."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvCNPWarning)
+        try:
+            yield
+        finally:
+            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
+            for text in dict.fromkeys(str(w.message) for w in ours):
+                say(text)
+    for other in caught:
+        if other not in ours:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
 
 
 class MissingExtraError(ConvCNPError, ImportError):

@@ -20,6 +20,7 @@ from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.series import SeriesSource
 from convcnp.data.source import NamedSource
+from convcnp.data.table import TableSource
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
@@ -43,6 +44,7 @@ SOURCES: dict[str, NamedSource] = {
         rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
     ),
     "plasticc": PlasticcSource(),
+    "table": TableSource(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.
@@ -81,20 +83,9 @@ class Experiment(BaseModel):
         Args:
             smoke: Shrink training and evaluation to a few seconds.
         """
-        try:
-            content = tomllib.loads(path.read_text())
-        except FileNotFoundError as error:
-            near = difflib.get_close_matches(
-                path.name, [p.name for p in path.parent.glob("*.toml")], 1
-            )
-            hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
-            raise ExperimentError(
-                f"Expected an experiment file, but {path} does not exist{hint}"
-            ) from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-            raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
+        content = read_toml(path)
         for override in [*(_SMOKE if smoke else ()), *overrides]:
-            _apply(content, override)
+            apply_override(content, override)
         return cls.parse(content)
 
     @classmethod
@@ -119,6 +110,20 @@ class Experiment(BaseModel):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.training.seed)
             return build(source.dim_x, source.dim_y, **settings)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file of settings."""
+    try:
+        return tomllib.loads(path.read_text())
+    except FileNotFoundError as error:
+        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.toml")], 1)
+        hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
+        raise ExperimentError(
+            f"Expected an experiment file, but {path} does not exist{hint}"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
 
 
 _SMOKE = (
@@ -207,7 +212,7 @@ def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:
     return list(model.model_fields)
 
 
-def _apply(content: dict[str, Any], override: str) -> None:
+def apply_override(content: dict[str, Any], override: str) -> None:
     """Set one key, given as `a.b=value` with the value in TOML (or a bare word)."""
     key, separator, text = override.partition("=")
     if not separator or not key.strip():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -102,6 +103,13 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, making its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
+
+
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as the content of a PNG file."""
+    content = io.BytesIO()
+    figure.savefig(content, dpi=150, format="png")
+    return content.getvalue()
 
 
 def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -86,27 +86,6 @@ class AsIs:
 
 
 @dataclass(frozen=True)
-class Fixed:
-    """The same units for every task; one level and one scale per channel."""
-
-    level: tuple[float, ...]
-    scale: tuple[float, ...]
-    origin: float = 0.0
-    gap: float = 1.0
-
-    def units(self, task: Task) -> Units:
-        """Return the units that were given."""
-        like = task.x_context.new_zeros(task.batch_size, 1, 1, dtype=torch.float64)
-        return Units(
-            origin=like + self.origin,
-            gap=like + self.gap,
-            level=like + like.new_tensor(self.level),
-            slope=like.new_zeros(task.batch_size, task.dim_x, task.dim_y),
-            scale=like + like.new_tensor(self.scale),
-        )
-
-
-@dataclass(frozen=True)
 class PerSeries:
     r"""Units of one series' own: its typical gap, its level and trend, its spread.
 
@@ -138,6 +117,61 @@ class PerSeries:
         tiny = scale <= 1e-14 * size
         scale = torch.where(tiny, size / count.clamp(min=1), scale)
         return Units(origin, typical_gap(x, task.context_mask), level, slope, scale)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """The same units for every task: a source's, or learned from training data.
+
+    Args:
+        gap: What the model calls one, along each input.
+        level: What it calls zero, in each output channel.
+        scale: What it calls one there.
+        origin: What it calls zero, along each input.
+    """
+
+    gap: tuple[float, ...]
+    level: tuple[float, ...]
+    scale: tuple[float, ...]
+    origin: tuple[float, ...] = (0.0,)
+
+    def units(self, task: Task) -> Units:
+        """Return the same units for every task."""
+        as_is = AsIs().units(task)
+        return replace(
+            as_is,
+            origin=as_is.origin + as_is.origin.new_tensor(self.origin),
+            gap=as_is.gap * as_is.gap.new_tensor(self.gap),
+            level=as_is.level + as_is.level.new_tensor(self.level),
+            scale=as_is.scale * as_is.scale.new_tensor(self.scale),
+        )
+
+
+@dataclass(frozen=True)
+class OwnLevel:
+    """Inputs in learned units; outputs relative to the level and spread of each task's context.
+
+    For series that are alike in shape but not in size. The learned level stands in where nothing
+    was observed, the learned spread where fewer than three observations, or equal ones, show none.
+    """
+
+    learned: Fixed
+
+    def units(self, task: Task) -> Units:
+        """Return the units of every task, channel by channel."""
+        learned = self.learned.units(task)
+        y, seen = task.y_context.double(), task.context_mask.double()
+        count = seen.sum(1, keepdim=True)  # (B, 1, Dy)
+        mean = _mean(y, seen, count)
+        variance = (((y - mean) * seen) ** 2).sum(1, keepdim=True) / (count - 1).clamp(min=1)
+        # Wider where few observations tell little.
+        spread = variance.sqrt() * (1 + 2 / count.clamp(min=1))
+        shows_spread = (count >= 3) & (spread > 1e-9 * learned.scale)
+        return replace(
+            learned,
+            level=torch.where(count > 0, mean, learned.level),
+            scale=torch.where(shows_spread, spread, learned.scale),
+        )
 
 
 def typical_gap(x: Float[Tensor, "B N 1"], mask: Tensor) -> Float[Tensor, "B 1 1"]:

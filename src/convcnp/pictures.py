@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import warnings
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
-from convcnp.figures import BLACK, BLUE, new_figure
+from convcnp.figures import BLACK, BLUE, as_png, new_figure
 from convcnp.frames import SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
 
@@ -46,9 +45,7 @@ def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame) 
         _draw_samples(axes, axis.numbers(own[columns.time]), own, columns.time, value)
         axes.set_ylabel(value if label is None else f"{value}, {label}")
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
-    content = io.BytesIO()
-    figure.savefig(content, dpi=150, format="png")
-    return content.getvalue()
+    return as_png(figure)
 
 
 def _panels(table: SeriesTable) -> list[tuple[int, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +18,15 @@ from rich.progress import Progress
 
 from convcnp.asking import MOST, asked_times
 from convcnp.errors import (
-    ConvCNPWarning,
     OutputError,
     SettingError,
     TableError,
     import_extra,
+    warnings_said,
 )
-from convcnp.frames import Columns, SeriesTable, TimeAxis, choose_columns, read_table
+from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
 from convcnp.many import Progress as OnProgress
+from convcnp.maps import draw_map
 from convcnp.pictures import draw_series
 from convcnp.predictor import Predictor, check_quantiles
 from convcnp.storage import write_atomically
@@ -52,34 +52,76 @@ def predict_file(
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
     levels = _levels(quantiles)
-    _check_outputs(file, out, plot)
+    check_outputs(file, out, plot)
     predictor = load(model)
-    with _warnings_said(say):
-        frame = read_table(file)
-        columns = choose_columns(frame, time, value, group)
-        table = SeriesTable.of(frame, columns)
-        asked = _asked(at, table.axis, columns)
-        say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
-        with _bar() as progress:
-            answer = predictor.predict(
-                frame,
-                asked,
-                quantiles=levels,
-                samples=samples,
-                seed=seed,
-                time=columns.time,
-                value=columns.values,
-                group=columns.group or "",
-                progress=progress,
-            )
+    with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
+        predict = _predict_points if predictor.model.dim_x == 2 else _predict_series
         # The picture first: if it cannot be drawn, nothing is written.
-        picture = b"" if plot is None else draw_series(predictor, table, answer)
-        _write(answer, out)
-        if plot is not None:
-            _write_file(plot, picture)
+        answer, picture = predict(
+            predictor,
+            read_table(file),
+            {"time": time, "value": value, "group": group},
+            at,
+            {"quantiles": levels, "samples": samples, "seed": seed},
+            plot is not None,
+            say,
+        )
+    _write(answer, out)
+    if plot is not None:
+        write_file(plot, picture)
     for path in (out, plot):
         if path is not None:
             say(escape(f"Wrote {path}."))
+
+
+def _predict_series(
+    predictor: Predictor,
+    frame: pd.DataFrame,
+    names: dict[str, Any],
+    at: str | None,
+    wanted: dict[str, Any],
+    draw: bool,
+    say: Callable[[str], None],
+) -> tuple[pd.DataFrame, bytes]:
+    """Predict series of a table, and draw them if that is asked for."""
+    frame, columns = predictor.prepared(frame, **names)
+    table = SeriesTable.of(frame, columns)
+    asked = _asked(at, table.axis, columns)
+    say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
+    with _bar() as progress:
+        answer = predictor.predict(
+            frame,
+            asked,
+            **wanted,
+            time=columns.time,
+            value=columns.values,
+            group=columns.group or "",
+            progress=progress,
+        )
+    return answer, draw_series(predictor, table, answer) if draw else b""
+
+
+def _predict_points(
+    predictor: Predictor,
+    frame: pd.DataFrame,
+    names: dict[str, Any],
+    at: str | None,
+    wanted: dict[str, Any],
+    draw: bool,
+    say: Callable[[str], None],
+) -> tuple[pd.DataFrame, bytes]:
+    """Predict points in the plane, and draw a map if that is asked for."""
+    table = predictor.points_table(frame)
+    asked: Any = at
+    if at is not None and at != "gaps":
+        asked = int(at) if at.isdecimal() else read_table(at)
+    values = ", ".join(map(repr, table.layout.values))
+    where = " and ".join(map(repr, table.layout.inputs))
+    meaning = table.asked(asked).meaning
+    say(escape(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}."))
+    with _bar() as progress:
+        answer = predictor.predict(frame, asked, **wanted, **names, progress=progress)
+    return answer, draw_map(predictor, table) if draw else b""
 
 
 def _levels(text: str) -> list[float]:
@@ -93,7 +135,7 @@ def _levels(text: str) -> list[float]:
     return levels
 
 
-def _check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
+def check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
     """Refuse, before any work, what could not be written after it."""
     if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
         raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
@@ -175,22 +217,6 @@ def _described(columns: Columns, table: SeriesTable, meaning: str, predictor: Pr
 
 
 @contextmanager
-def _warnings_said(say: Callable[[str], None]) -> Iterator[None]:
-    """Turn our warnings into sentences on standard error; others stay what they are."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvCNPWarning)
-        try:
-            yield
-        finally:
-            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
-            for text in dict.fromkeys(str(w.message) for w in ours):
-                say(f"[bold yellow]Warning:[/] {escape(text)}")
-    for other in caught:
-        if other not in ours:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-
-
-@contextmanager
 def _bar() -> Iterator[OnProgress]:
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
@@ -211,12 +237,13 @@ def _write(answer: pd.DataFrame, out: Path | None) -> None:
         return
     if out.suffix.lower() == ".parquet":
         import_extra("pyarrow", "parquet")
-        _write_file(out, answer.to_parquet(index=False))
+        write_file(out, answer.to_parquet(index=False))
     else:
-        _write_file(out, answer.to_csv(index=False).encode())
+        write_file(out, answer.to_csv(index=False).encode())
 
 
-def _write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
+    """Write a whole file, or say why not."""
     try:
         write_atomically(path, content)
     except OSError as error:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,17 +15,31 @@ import pandas as pd
 import torch
 
 from convcnp.asking import asked_times
+from convcnp.choices import MINUTES, Say, Wanted
 from convcnp.containers import Opened, opened
 from convcnp.data.source import NamedSource, seeded
-from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.data.table import TableSource, with_channels
+from convcnp.errors import (
+    CheckpointError,
+    ConvCNPWarning,
+    OutputError,
+    SettingError,
+    ShapeError,
+    TableError,
+)
 from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
-from convcnp.frames import Ragged, SeriesTable, choose_columns, numbers
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, numbers
 from convcnp.many import Predictions, Progress, predict_many, reach
 from convcnp.models.base import Model
+from convcnp.own import train_on_frame
+from convcnp.plane import AskedPoints, PointsTable, predict_points
 from convcnp.predictive import GaussianPredictive
+from convcnp.runner import RESULT
 from convcnp.sampling import sample_curves
+from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.task import Task
+from convcnp.training import BEST
 
 QUANTILES = (0.05, 0.95)
 
@@ -51,6 +68,75 @@ class Predictor:
     model: Model
     experiment: Experiment
     result: dict[str, Any]
+
+    @classmethod
+    def read(cls, name: str, weights: Path, description: Path) -> Predictor:
+        """Read trained weights, and the result of the run they come from."""
+        try:
+            result = json.loads(description.read_text())
+            experiment = Experiment.parse(result["experiment"])
+            model = experiment.build_model()
+            model.load_state_dict(read_tensors(weights)[0])
+        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{weights} and {description.name} must hold a model and its description, but do "
+                f"not fit ({str(error).splitlines()[0]}); train it again, or install the package "
+                "again."
+            ) from error
+        return cls(name, model.eval(), experiment, result)
+
+    def save(self, directory: str | Path) -> None:
+        """Write weights and description into a directory that `load` reads."""
+        directory = Path(directory)
+        if (directory / BEST).exists():
+            raise OutputError(
+                f"Expected a directory without a model, but {directory} holds one; choose another."
+            )
+        try:
+            write_tensors(directory / BEST, self.model.state_dict())
+            write_atomically(
+                directory / RESULT, (json.dumps(self.result, indent=2) + "\n").encode()
+            )
+        except OSError as error:
+            raise OutputError(
+                f"Expected a directory that can be written, but {directory} cannot "
+                f"({error.strerror}); choose another."
+            ) from error
+
+    @classmethod
+    def fit(
+        cls,
+        data: Any,  # noqa: ANN401 - any container that `opened` knows
+        out: str | Path | None = None,
+        *,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+        channel: str | None = None,
+        inputs: Sequence[str] = (),
+        minutes: float = MINUTES,
+        settings: Sequence[str] = (),
+        say: Say = lambda text: None,
+    ) -> Predictor:
+        """Train a model on a table of one's own, as `convcnp train` does.
+
+        Args:
+            out: Directory of the run; by default one that is removed afterwards.
+            channel: Column of a long table that says whose value a row holds.
+            inputs: Two input columns of points in the plane, in place of a time.
+            minutes: How long training may take, about.
+            settings: Overrides of what is chosen from the data, such as "training.seed=1".
+            say: Called with a sentence for every choice.
+        """
+        box = opened(data)
+        time = time if inputs else time or box.time
+        names = {"time": time, "value": [value] if isinstance(value, str) else value}
+        names |= {"group": group, "channel": channel, "inputs": tuple(inputs)}
+        wanted = Wanted.of(names, overrides=settings, minutes=minutes)
+        with tempfile.TemporaryDirectory() as temporary:
+            directory = Path(temporary) / "model" if out is None else Path(out)
+            train_on_frame(box.frame, directory, wanted, say=say)
+            return cls.read(directory.name, directory / BEST, directory / RESULT)
 
     def predict(
         self,
@@ -112,7 +198,14 @@ class Predictor:
         if samples < 0:
             raise SettingError(f"The number of samples must not be negative, got {samples}.")
         box = opened(data)
-        table = _table(box, names)
+        if self.model.dim_x == 2:
+            if any(names):
+                raise SettingError(
+                    "Points in the plane are read by the columns of the training table; leave out "
+                    f"time, value and group (got {', '.join(repr(n) for n in names if n)})."
+                )
+            return box.close(self._predict_plane(box.frame, at, quantiles, samples, progress))
+        table = self._table(box, names)
         asked = asked_times(table, at)
         parts = [table.frame(asked.times)]
         for channels in self._jobs(table):
@@ -145,7 +238,7 @@ class Predictor:
             share of values inside the central 90 %, and their number.
         """
         box, truth = opened(data), opened(held_out).frame
-        columns = _table(box, (time, value, group)).columns
+        columns = self._table(box, (time, value, group)).columns
         for name in columns.values:
             if name not in truth.columns:
                 raise TableError(
@@ -169,6 +262,74 @@ class Predictor:
             for name in columns.values
         }
 
+    def prepared(
+        self,
+        frame: pd.DataFrame,
+        time: str | None = None,
+        value: str | Sequence[str] | None = None,
+        group: str | None = None,
+    ) -> tuple[pd.DataFrame, Columns]:
+        """Choose the columns: those named, else those of the training table, else guessed ones.
+
+        Channels of a long table get columns of their own, in the order of training.
+        """
+        source = self._source
+        if isinstance(source, TableSource) and source.time is not None:
+            frame = with_channels(frame, source, value)
+            time, group = (
+                name if name is not None or learned not in frame.columns else learned
+                for name, learned in ((time, source.time), (group, source.group))
+            )
+            given = {value} if isinstance(value, str) else set(value or source.values)
+            if given == set(source.values) and given <= set(frame.columns):
+                value = source.values
+        return frame, choose_columns(frame, time, value, group)
+
+    def points_table(self, frame: pd.DataFrame) -> PointsTable:
+        """Read a table of points with the columns that the model was trained on."""
+        source = self._source
+        if not isinstance(source, TableSource) or self.model.dim_x != 2:
+            raise ShapeError(
+                f"{self.name!r} was not trained on a table of points in the plane; choose a model "
+                "that `convcnp train --inputs` made."
+            )
+        return PointsTable.of(frame, source)
+
+    def predict_points(
+        self,
+        table: PointsTable,
+        asked: AskedPoints,
+        progress: Progress = lambda done, total: None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and standard deviations at points in the plane."""
+        return predict_points(self.model, self._source.normaliser, table, asked, progress)
+
+    def _predict_plane(
+        self,
+        frame: pd.DataFrame,
+        at: Any,  # noqa: ANN401
+        quantiles: Sequence[float],
+        samples: int,
+        progress: Progress,
+    ) -> pd.DataFrame:
+        if samples:
+            raise SettingError(
+                f"Coherent samples are drawn along a time only, got samples = {samples} for points "
+                "in the plane; leave them out."
+            )
+        table = self.points_table(frame)
+        asked = table.asked(at)
+        mean, stddev = self.predict_points(table, asked, progress)
+        answer = table.frame(asked)
+        for i, name in enumerate(table.layout.values):
+            answer = answer.assign(**_columns(name, mean[:, i], stddev[:, i], quantiles))
+        return answer.iloc[np.argsort(asked.order, kind="stable")].reset_index(drop=True)
+
+    def _table(self, box: Opened, names: Names) -> SeriesTable:
+        time, value, group = names
+        time = box.time if time is None else time
+        return SeriesTable.of(*self.prepared(box.frame, time, value, group))
+
     @property
     def _source(self) -> NamedSource:
         return self.experiment.source()
@@ -176,11 +337,6 @@ class Predictor:
     def _jobs(self, table: SeriesTable) -> Iterator[list[int]]:
         """Yield the value columns that are predicted together, by their numbers."""
         count, channels = len(table.columns.values), self.model.dim_y
-        if self.model.dim_x != 1:
-            raise ShapeError(
-                f"{self.name!r} takes {self.model.dim_x} inputs per observation, and a table of "
-                "series has one, the time; choose a model of series."
-            )
         if channels == 1:
             yield from ([i] for i in range(count))
         elif channels == count:
@@ -266,12 +422,6 @@ def check_quantiles(quantiles: Sequence[float]) -> None:
                 f"A quantile must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % "
                 "quantile."
             )
-
-
-def _table(box: Opened, names: Names) -> SeriesTable:
-    time, value, group = names
-    columns = choose_columns(box.frame, box.time if time is None else time, value, group)
-    return SeriesTable.of(box.frame, columns)
 
 
 def _observed(table: SeriesTable, channels: list[int]) -> tuple[Ragged, np.ndarray]:

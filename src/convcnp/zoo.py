@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from convcnp.errors import CheckpointError, ModelNotFoundError
-from convcnp.experiment import Experiment
+from convcnp.errors import ModelNotFoundError
 from convcnp.predictor import Predictor
 from convcnp.runner import RESULT
-from convcnp.storage import read_tensors, write_atomically
+from convcnp.storage import write_atomically
 from convcnp.training import BEST
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -33,17 +32,7 @@ def load(name: str | Path) -> Predictor:
         weights, description = WEIGHTS / f"{name}.safetensors", WEIGHTS / f"{name}.json"
     if not weights.exists() or not description.exists():
         _refuse(str(name))
-    try:
-        result = json.loads(description.read_text())
-        experiment = Experiment.parse(result["experiment"])
-        model = experiment.build_model()
-        model.load_state_dict(read_tensors(weights)[0])
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
-        raise CheckpointError(
-            f"{weights} and {description.name} must hold a model and its description, but do not "
-            f"fit ({str(error).splitlines()[0]}); train it again, or install the package again."
-        ) from error
-    return Predictor(Path(name).name, model.eval(), experiment, result)
+    return Predictor.read(Path(name).name, weights, description)
 
 
 def is_shipped(name: str) -> bool:

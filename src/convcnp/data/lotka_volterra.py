@@ -187,7 +187,9 @@ class LotkaVolterraSource:
         "sizes",
     )
 
-    normaliser: ClassVar[Normaliser] = Fixed(level=(0.0, 0.0), scale=(UNIT, UNIT))  # of thousands
+    normaliser: ClassVar[Normaliser] = Fixed(  # of thousands
+        gap=(1.0,), level=(0.0, 0.0), scale=(UNIT, UNIT)
+    )
     familiar: ClassVar[Familiar] = Familiar((0.1, 10.0), largest=3.0, spacing=0.6)
 
     rates: Rates = Rates()

@@ -114,7 +114,10 @@ class PlasticcSource:
     # likelihood learns little else from a batch with one of them.
     options: ClassVar[tuple[str, ...]] = ("max_flux",)
     normaliser: ClassVar[Normaliser] = Fixed(
-        tuple(FLUX_MEAN.tolist()), tuple(FLUX_SCALE.tolist()), TIME_MEAN, TIME_SCALE
+        gap=(TIME_SCALE,),
+        level=tuple(FLUX_MEAN.tolist()),
+        scale=tuple(FLUX_SCALE.tolist()),
+        origin=(TIME_MEAN,),
     )
     familiar: ClassVar[Familiar] = Familiar((0.0003, 0.5), largest=30.0, spacing=0.007)
 

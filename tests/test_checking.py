@@ -1,0 +1,81 @@
+"""How far to trust a model: scores of values that were hidden."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import convcnp
+from convcnp.checking import Calibration, calibrations, held_out_source
+from convcnp.cli import app
+from convcnp.data.table import digest_of
+from convcnp.errors import ShapeError
+from helpers import points_frame, series_frame
+
+
+def test_coverage_is_the_share_of_values_inside_the_central_interval():
+    below = np.array([0.01, 0.2, 0.4, 0.6, 0.9])
+    found = Calibration(below, np.zeros(5), np.zeros(5))
+    assert [found.coverage(level) for level in (0.5, 0.8, 0.9, 0.95)] == [0.4, 0.8, 0.8, 0.8]
+    assert found.summary["coverage80"] == 0.8
+    assert found.summary["values"] == 5
+    assert found.verdict.startswith("too narrow: 90 % intervals hold 80%")
+    even = (np.arange(100) + 0.5) / 100
+    assert Calibration(even, even, even).verdict.startswith("about right")
+    assert Calibration(0 * even + 0.5, even, even).verdict.startswith("wider than needed")
+
+
+def test_only_held_out_series_of_the_training_table_are_used(own_series):
+    predictor = convcnp.load(own_series / "model")
+    frame, digest = series_frame(), digest_of((own_series / "table.csv").read_bytes())
+    trained = predictor.experiment.source()
+    own = held_out_source(predictor, frame, digest, {})
+    assert set(own.own.x[:, 0]) == set(trained.held_out("test").own.x[:, 0])
+    other = held_out_source(predictor, frame, "another", {})
+    assert len(other.own.x) == len(frame)
+
+
+def test_scores_are_in_the_users_units_and_those_of_the_predictions(own_series):
+    predictor = convcnp.load(own_series / "model")
+    source = held_out_source(predictor, series_frame(seed=5), "another", {})
+    found = calibrations(predictor, source, tasks=30)["v"]
+    assert len(found.below) > 200
+    # A Gaussian with its own mean and spread, three over the root of two, scores -2.2.
+    assert -4 < found.summary["log_likelihood"] < -1
+    assert 0.3 < found.summary["crps"] < 3
+    again = calibrations(predictor, source, tasks=30)["v"]
+    assert np.array_equal(found.below, again.below)
+    truth = source.draw_as_is(25, convcnp.checking.seeded(convcnp.checking.TEST_SEEDS[0], 0))
+    first = truth[truth.context_mask.flatten(1).any(1)][0]
+    seen, asked = first.context_mask[0, :, 0], first.target_mask[0, :, 0]
+    scored = predictor.score(
+        (first.x_context[0, seen, 0].numpy(), first.y_context[0, seen, 0].numpy()),
+        (first.x_target[0, asked, 0].numpy(), first.y_target[0, asked, 0].numpy()),
+    )["value0"]
+    count = scored["values"]
+    assert found.log_prob[:count].mean() == pytest.approx(scored["log_likelihood"], abs=1e-3)
+    assert found.crps[:count].mean() == pytest.approx(scored["crps"], abs=1e-3)
+
+
+def test_a_model_of_one_channel_takes_columns_one_by_one(own_series):
+    predictor = convcnp.load(own_series / "model")
+    frame = series_frame(seed=5).assign(w=lambda f: f["v"] + 1)
+    source = held_out_source(predictor, frame, "", {"value": ["v", "w"]})
+    assert set(calibrations(predictor, source, tasks=4)) == {"v", "w"}
+    with pytest.raises(ShapeError, match="takes 1 input"):
+        held_out_source(predictor, points_frame(), "", {"inputs": ("east", "north")})
+
+
+@pytest.mark.parametrize("kind", ["own_series", "own_points"])
+def test_the_command_prints_scores_and_draws_them(kind, request, tmp_path):
+    folder, plot = request.getfixturevalue(kind), tmp_path / "calibration.png"
+    arguments = ["check", str(folder / "model"), "--data", str(folder / "table.csv")]
+    options = ["--tasks", "6", "--plot", str(plot)]
+    told = CliRunner().invoke(app, [*arguments, *options])
+    assert told.exit_code == 0, told.output
+    assert "90 % intervals hold" in " ".join(told.output.split())
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    as_json = CliRunner().invoke(app, [*arguments, "--tasks", "6", "--json"]).stdout
+    (scores,) = json.loads(as_json).values()
+    assert {"log_likelihood", "crps", "coverage50", "coverage95", "values"} <= set(scores)
