@@ -12,8 +12,10 @@ import convcnp
 LAYERS = [
     "errors",
     "task",
+    "image_task",
     "grid",
     "set_conv",
+    "depthwise",
     "cnn",
     "predictive",
     "gp",

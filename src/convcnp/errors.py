@@ -42,6 +42,10 @@ class ModelNotFoundError(ConvCNPError, LookupError):
     """Raise when there is no trained model of that name."""
 
 
+class DataError(ConvCNPError, OSError):
+    """Raise when a file of a data set is missing, cut short, or not what it should be."""
+
+
 class ResultError(ConvCNPError, ValueError):
     """Raise when result files are missing or cannot be read."""
 

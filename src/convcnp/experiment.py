@@ -15,6 +15,7 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
+from convcnp.data.mnist import Mnist
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import Source
 from convcnp.errors import ExperimentError
@@ -23,6 +24,7 @@ from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
+from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
 from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
@@ -34,6 +36,7 @@ SOURCES: dict[str, Source] = {
     # Paper: prints an envelope of length scale 2; its table fits the kernel above.
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
+    "mnist": Mnist(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.
@@ -42,6 +45,8 @@ MODELS: dict[str, tuple[Callable[..., Model], Sequence[Callable[..., Any]]]] = {
     "attncnp": (AttnCNP, (AttnCNP,)),
     "convcnp": (convcnp, (convcnp, ConvCNP)),
     "convcnpxl": (convcnpxl, (convcnpxl, ConvCNP)),
+    "grid-convcnp": (grid_convcnp, (grid_convcnp,)),
+    "grid-convcnpxl": (grid_convcnpxl, (grid_convcnpxl,)),
     "convcnp-ours": (convcnp_ours, (convcnp_ours, ConvCNP)),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -121,7 +122,7 @@ class Task:
         return self._unchecked(lambda tensor: tensor[index])
 
     def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Task:
-        new = object.__new__(type(self))
+        new = copy.copy(self)
         for name in _FIELDS:
             tensor = getattr(self, name)
             setattr(new, name, None if tensor is None else function(tensor))
