@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import conv2d
+from torch.nn.functional import conv2d, pad
 
 _QUICK_WIDTH = 3  # the widest depthwise kernel whose weight gradient oneDNN has quick code for
 
@@ -57,29 +58,40 @@ def _weight_gradient(
 ) -> tuple[Float[Tensor, "C 1 K K"], Float[Tensor, " C"]]:
     """Return the gradients of the weights, a strip of columns at a time, and of the bias."""
     size, gradient = weight.shape[-1], torch.empty_like(weight)
-    padded, slack = _padded(h, padding, size)
-    wide_grad = torch.nn.functional.pad(grad, (0, size - _QUICK_WIDTH))
+    memory, shape = _within_zeros(h, padding, slack=size)
+    channels, row = shape[-1], shape[-2] * shape[-1]
+    # As many columns as a strip has outputs; beyond the true ones the gradient is zero.
+    beyond = shape[2] - _QUICK_WIDTH + 1 - grad.shape[3]
+    grad = pad(grad, (0, beyond)) if beyond else grad  # padding by nothing would copy
     for start in [*range(0, size - _QUICK_WIDTH, _QUICK_WIDTH), size - _QUICK_WIDTH]:
         columns = slice(start, start + _QUICK_WIDTH)
         # The image moved left by `start` cells is the same memory read from a later address. What
-        # enters a row on its right comes from the next row, and meets the zeros of `wide_grad`.
-        moved = slack.as_strided(padded.shape, padded.stride(), start * padded.shape[1])
+        # enters a row on its right comes from the next row, and meets a gradient of zero.
+        moved = memory.as_strided(
+            (shape[0], channels, *shape[1:3]), (shape[1] * row, 1, row, channels), start * channels
+        )
         _, strip, grad_bias = torch.ops.aten.convolution_backward(
-            *(wide_grad, moved, weight[..., columns], [len(weight)]),
-            *([1, 1], [0, 0], [1, 1], False, [0, 0], len(weight), [False, True, True]),
+            *(grad, moved, weight[..., columns], [channels]),
+            *([1, 1], [0, 0], [1, 1], False, [0, 0], channels, [False, True, True]),
         )
         gradient[..., columns] = strip
     return gradient, grad_bias
 
 
-def _padded(
+def _within_zeros(
     h: Float[Tensor, "B C H W"], padding: int, slack: int
-) -> tuple[Float[Tensor, "B C P Q"], Float[Tensor, " memory"]]:
-    """Return the image within zeros, channel last, and its memory with some cells after the end."""
+) -> tuple[Float[Tensor, " memory"], tuple[int, int, int, int]]:
+    """Write an image channel last, with zeros around it, and some cells after its end.
+
+    The zeros on the right of a row are those on the left of the next.
+    """
     batch, channels, height, width = h.shape
-    shape = (batch, height + 2 * padding, width + 2 * padding, channels)
-    size = shape[0] * shape[1] * shape[2] * channels
-    memory = h.new_zeros(size + slack * channels)
-    padded = memory[:size].view(shape)
-    padded[:, padding : padding + height, padding : padding + width] = h.movedim(1, -1)
-    return padded.movedim(-1, 1), memory
+    shape = (batch, height + 2 * padding, width + padding, channels)
+    memory = h.new_empty((math.prod(shape[:3]) + slack) * channels)
+    image = memory[: -slack * channels].view(shape)
+    memory[-slack * channels :] = 0
+    image[:, :padding] = 0
+    image[:, padding + height :] = 0
+    image[:, :, :padding] = 0
+    image[:, padding : padding + height, padding:] = h.movedim(1, -1)
+    return memory, shape
