@@ -15,9 +15,11 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
-from convcnp.data.mnist import Mnist
+from convcnp.data.image_files import CelebA, ImageFolder
+from convcnp.data.mnist import Mnist, Zsmm
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import Source
+from convcnp.data.svhn import Svhn
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP
@@ -37,6 +39,12 @@ SOURCES: dict[str, Source] = {
     "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
     "sawtooth": SawtoothSource(),
     "mnist": Mnist(),
+    "svhn": Svhn(),
+    "celeba32": CelebA(size=32),
+    "celeba64": CelebA(size=64),
+    "celeba": CelebA(size=None),
+    "zsmm": Zsmm(),
+    "image-folder": ImageFolder(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import Progress
+
 from convcnp.errors import DataError, import_extra
 
 
@@ -58,7 +61,7 @@ def _downloaded(folder: str, upstream: Upstream, wanted: str) -> Path:
             known_hash=f"md5:{upstream.md5}",
             fname=upstream.name,
             path=pooch.os_cache("convcnp") / folder,
-            progressbar=True,
+            progressbar=_ProgressBar(upstream.name),
         )
     except (OSError, ValueError) as error:  # no connection, or another hash
         raise DataError(
@@ -66,3 +69,34 @@ def _downloaded(folder: str, upstream: Upstream, wanted: str) -> Path:
             f"{str(error).splitlines()[0]}; try again later, or put the file there."
         ) from error
     return Path(path)
+
+
+class _ProgressBar:
+    """A bar of rich's with the methods that pooch calls; on standard error, terminals only."""
+
+    def __init__(self, name: str) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
+        self._row = self._bar.add_task(name)
+
+    @property
+    def total(self) -> float:
+        """Bytes to come, set by pooch."""
+        return self._bar.tasks[0].total or 0
+
+    @total.setter
+    def total(self, total: float) -> None:
+        self._bar.start()
+        self._bar.update(self._row, total=total)
+
+    def update(self, advance: float) -> None:
+        """Take note of bytes that arrived."""
+        self._bar.advance(self._row, advance)
+
+    def reset(self) -> None:
+        """Begin again, as pooch does before it fills the bar at the end."""
+        self._bar.reset(self._row)
+
+    def close(self) -> None:
+        """Remove the bar."""
+        self._bar.stop()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import torch
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 from convcnp.data.source import Part
@@ -17,14 +17,20 @@ from convcnp.image_task import ImageTask
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
-Images = UInt8[Tensor, "images H W C"]
+
+class ImageSet(Protocol):
+    """Images of one size: a tensor, or files that are decoded when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, indices: Int[Tensor, " n"], /) -> UInt8[Tensor, "n H W C"]: ...
 
 
 @dataclass(frozen=True)
 class ImageSource(ABC):
     """Images drawn from a set, with randomly chosen pixels as context and all pixels as targets.
 
-    A new set is a subclass with one method, `images`, and the number of channels `dim_y`.
+    A new set is a subclass with one method, `images`.
 
     Args:
         part: Which images: those to train on, to choose a model by, or to judge it by.
@@ -34,13 +40,13 @@ class ImageSource(ABC):
     """
 
     options: ClassVar[tuple[str, ...]] = ("min_context", "max_context", "sizes")
-    dim_x: ClassVar[int] = 2
-    dim_y: ClassVar[int]
 
     part: Literal["training"] | Part = "training"
     min_context: float = 0.01
     max_context: float = 0.5
     sizes: Literal["batch", "task"] = "task"
+    dim_x: int = 2
+    dim_y: int = 3
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_context <= self.max_context <= 1:
@@ -81,5 +87,11 @@ class ImageSource(ABC):
         return None
 
     @abstractmethod
-    def images(self) -> Images:
+    def images(self) -> ImageSet:
         """Return the images of this part, read when they are first asked for."""
+
+
+def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:
+    """Return the last twelfth of a training set, to choose a model by, or else all before it."""
+    split = len(images) - len(images) // 12
+    return images[split:] if part == "validation" else images[:split]

@@ -15,18 +15,19 @@ import numpy as np
 import torch
 from jaxtyping import UInt8
 from torch import Tensor
-from torch.nn.functional import interpolate
+from torch.nn.functional import interpolate, pad
 
 from convcnp.data.files import Upstream, data_file
-from convcnp.data.images import Images, ImageSource
+from convcnp.data.images import ImageSet, ImageSource, held_back
+from convcnp.data.source import seeded
 from convcnp.errors import DataError, check_positive
 
 _UPSTREAM = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 _FILES = {
-    "train-images-idx3-ubyte": "f68b3c2dcbeaaa9fbdd348bbdeb94873",
-    "t10k-images-idx3-ubyte": "9fb629c4189551a2d022fa330f9573f3",
+    "training": ("train-images-idx3-ubyte", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
+    "test": ("t10k-images-idx3-ubyte", "9fb629c4189551a2d022fa330f9573f3"),
 }
-_VALIDATION = 5000  # the last digits of the training file choose a model
+_PAIRS = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,29 +40,43 @@ class Mnist(ImageSource):
 
     # Paper: 32 x 32 by its remark on memory.
     options: ClassVar[tuple[str, ...]] = (*ImageSource.options, "size")
-    dim_y: ClassVar[int] = 1
 
     size: int = 32
+    dim_y: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("size", self.size)
 
-    def images(self) -> Images:
+    def images(self) -> ImageSet:
         """Return the digits of this part."""
-        if self.part == "test":
-            return _scaled_digits(_digits_file("t10k-images-idx3-ubyte"), self.size)
-        digits = _scaled_digits(_digits_file("train-images-idx3-ubyte"), self.size)
-        return digits[-_VALIDATION:] if self.part == "validation" else digits[:-_VALIDATION]
+        images = _scaled_digits(_digits_file(self.part), self.size)
+        return images if self.part == "test" else held_back(images, self.part)
 
 
-def _digits_file(name: str) -> Path:
-    upstream = Upstream(f"{_UPSTREAM}{name}.gz", _FILES[name])
-    return data_file("mnist", [f"{name}.gz", name], upstream)
+@dataclass(frozen=True)
+class Zsmm(ImageSource):
+    """Zero-shot multi-MNIST: learn from one digit in the middle, be tested on two anywhere.
+
+    Digits stand on black, 56 x 56 pixels, in the size they come in. In the test images two digits'
+    squares of 28 x 28 lie anywhere that they do not overlap.
+    """
+
+    dim_y: int = 1
+
+    def images(self) -> ImageSet:
+        """Return the images of this part; those of the test are the same in every run."""
+        path = _digits_file(self.part)
+        return _pairs(path) if self.part == "test" else held_back(_centred(path), self.part)
+
+
+def _digits_file(part: str) -> Path:
+    name, md5 = _FILES["test" if part == "test" else "training"]
+    return data_file("mnist", [f"{name}.gz", name], Upstream(f"{_UPSTREAM}{name}.gz", md5))
 
 
 @lru_cache(maxsize=4)
-def _scaled_digits(path: Path, size: int) -> Images:
+def _scaled_digits(path: Path, size: int) -> UInt8[Tensor, "digits H W 1"]:
     digits = read_idx(path)[..., None]  # (digits, 28, 28, 1)
     if size == digits.shape[1]:
         return digits
@@ -71,6 +86,34 @@ def _scaled_digits(path: Path, size: int) -> Images:
             interpolate(some[:, None, ..., 0].float(), (size, size), mode="bilinear").round().byte()
         )
     return scaled
+
+
+@lru_cache(maxsize=1)
+def _centred(path: Path) -> UInt8[Tensor, "digits H W 1"]:
+    digits = read_idx(path)
+    margin = digits.shape[1] // 2
+    return pad(digits, [margin] * 4)[..., None]
+
+
+@lru_cache(maxsize=1)
+def _pairs(path: Path) -> UInt8[Tensor, "pairs H W 1"]:
+    """Place pairs of digits: side by side or one above the other, each moved along the other axis.
+
+    There is no other way for two squares not to overlap in one of twice their size.
+    """
+    digits, generator = read_idx(path), seeded(0)
+    side = digits.shape[1]
+    chosen = torch.randint(len(digits), (_PAIRS, 2), generator=generator)
+    moves = torch.randint(side + 1, (_PAIRS, 2), generator=generator)
+    is_above = (torch.rand(_PAIRS, generator=generator) < 0.5).tolist()
+    canvas = torch.zeros(_PAIRS, 2 * side, 2 * side, dtype=torch.uint8)
+    for image, pair, along, above in zip(
+        canvas, digits[chosen], moves.tolist(), is_above, strict=True
+    ):
+        for digit, across, move in zip(pair, (0, side), along, strict=True):
+            row, column = (across, move) if above else (move, across)
+            image[row : row + side, column : column + side] = digit
+    return canvas[..., None]
 
 
 def read_idx(path: Path) -> UInt8[Tensor, "images H W"]:
