@@ -22,7 +22,7 @@ from convcnp.data.source import Source
 from convcnp.data.svhn import Svhn
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
-from convcnp.models.attncnp import AttnCNP
+from convcnp.models.attncnp import AttnCNP, image_attncnp
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
@@ -51,6 +51,7 @@ SOURCES: dict[str, Source] = {
 MODELS: dict[str, tuple[Callable[..., Model], Sequence[Callable[..., Any]]]] = {
     "cnp": (CNP, (CNP,)),
     "attncnp": (AttnCNP, (AttnCNP,)),
+    "image-attncnp": (image_attncnp, (image_attncnp,)),
     "convcnp": (convcnp, (convcnp, ConvCNP)),
     "convcnpxl": (convcnpxl, (convcnpxl, ConvCNP)),
     "grid-convcnp": (grid_convcnp, (grid_convcnp,)),

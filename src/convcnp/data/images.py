@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int, UInt8
@@ -18,6 +18,7 @@ from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 
+@runtime_checkable
 class ImageSet(Protocol):
     """Images of one size: a tensor, or files that are decoded when they are asked for."""
 
