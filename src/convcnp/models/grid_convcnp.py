@@ -126,16 +126,22 @@ class GridConvCNP(Model):
         self.check(task)
         assert isinstance(task, ImageTask)
         observed, mask = task.as_images(task.y_context), task.as_images(task.context_mask)
-        mean, scale = self.on_pixels(observed, mask).flatten(1, 2).chunk(2, -1)  # (B, M, C) each
-        return GaussianPredictive(mean, softplus(scale) + self.sigma_floor, task.target_mask)
+        mean, stddev = (moment.flatten(1, 2) for moment in self.on_pixels(observed, mask))
+        return GaussianPredictive(mean, stddev, task.target_mask)
 
     def on_pixels(
         self, observed: Float[Tensor, "B H W C"], mask: Bool[Tensor, "B H W C"]
-    ) -> Float[Tensor, "B H W 2*C"]:
-        """Return the means, and the standard deviations before they are made positive."""
-        h = self.encoder(observed.to(self.embedding.weight.dtype), mask)
+    ) -> tuple[Float[Tensor, "B H W C"], Float[Tensor, "B H W C"]]:
+        """Return the means and standard deviations of all pixels."""
+        h = self.encoder(observed.to(self.dtype), mask)
         field = Field(h, torch.zeros_like(h[0, 0, 0])).map(self.embedding)
-        return self.decoder(self.cnn(field).values)
+        mean, scale = self.decoder(self.cnn(field).values).chunk(2, -1)
+        return mean, softplus(scale) + self.sigma_floor
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the weights, and so of the predictions."""
+        return self.embedding.weight.dtype
 
     @property
     def receptive_radius(self) -> int:
