@@ -29,6 +29,7 @@ LAYERS = [
     "zoo",
     "tables",
     "figures",
+    "completion",
     "cli",
 ]
 

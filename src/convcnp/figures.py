@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.data.gp import GPSource
@@ -70,6 +70,17 @@ def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6)
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def show_image(
+    axes: Axes, pixels: Float[Tensor, "H W C"], missing: Bool[Tensor, "H W"] | None = None
+) -> None:
+    """Show an image with values between 0 and 1; missing pixels are blue, or black in colour."""
+    rgb = pixels.clamp(0, 1).expand(*pixels.shape[:2], 3).clone()
+    if missing is not None:
+        rgb[missing] = rgb.new_tensor([0.0, 0.0, 1.0 if pixels.shape[-1] == 1 else 0.0])
+    axes.imshow(rgb, interpolation="nearest")
+    axes.set_axis_off()
 
 
 def save_figure(figure: Figure, path: Path) -> None:
