@@ -30,6 +30,7 @@ LAYERS = [
     "tables",
     "figures",
     "completion",
+    "image_figures",
     "cli",
 ]
 

@@ -163,15 +163,19 @@ def table(
 @app.command()
 def figure(
     name: Annotated[
-        str, typer.Argument(help="figure2, or appendix-eq, appendix-matern and so on.")
+        str, typer.Argument(help="figure2, appendix-eq, images-mnist, photo and so on.")
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the functions drawn.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 1,
+    results: Results = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Folder of runs, for models that do not ship.")] = Path(
+        "runs"
+    ),
 ) -> None:
     """Draw a figure of the paper with the shipped models."""
-    from convcnp.figures import draw_paper_figure
+    from convcnp.image_figures import draw_figure
 
-    print(f"Wrote {draw_paper_figure(name, out, seed)}.")
+    print(f"Wrote {draw_figure(name, out, seed, results=results, runs=runs)}.")
 
 
 @app.command()

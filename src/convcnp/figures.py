@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,10 +63,17 @@ def draw_context(axes: Axes, task: Task) -> None:
     )
 
 
+def blank_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, drawn without a screen."""
+    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
+
+
 def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6) -> Figure:
-    """Return a figure with a grid of axes, drawn without a screen."""
-    figure_type = import_extra("matplotlib.figure", "plot").Figure
-    figure: Figure = figure_type(figsize=(width * columns, height * rows), layout="constrained")
+    """Return a figure with a grid of axes, each of this width and height in inches."""
+    figure = blank_figure(width * columns, height * rows)
     figure.subplots(rows, columns, squeeze=False, sharex="col")
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
@@ -108,24 +116,37 @@ WITHOUT_DATA = Scene("beyond it, without data", 2.0, 4.0)
 WITH_DATA = Scene("beyond it, with data", 4.0, 4.0)
 
 
+def paper_figures() -> list[str]:
+    """Return the names of the figures of synthetic tasks."""
+    return ["figure2", *(f"appendix-{process}" for process in _processes())]
+
+
+def _processes() -> dict[str, FunctionSource]:
+    return {name: s for name, s in SOURCES.items() if isinstance(s, FunctionSource)}
+
+
+def check_figure(name: str, known: Iterable[str]) -> None:
+    """Refuse a name that is no figure's."""
+    if name not in known:
+        raise ResultError(
+            f"Expected the name of a figure, one of {', '.join(known)}, got {name!r}; choose one."
+        )
+
+
 def draw_paper_figure(name: str, out: Path, seed: int) -> Path:
     """Draw Figure 2 (`figure2`) or a figure of Appendix C.2 (`appendix-eq`) with shipped models.
 
     A row whose models do not ship is left out.
     """
-    sources = {name: s for name, s in SOURCES.items() if isinstance(s, FunctionSource)}
-    processes = {f"appendix-{process}": process for process in sources}
+    check_figure(name, paper_figures())
+    sources = _processes()
     if name == "figure2":
         rows = ["attncnp", "convcnpxl"]
         columns = [(p, s) for p in ("matern", "sawtooth") for s in (WITHOUT_DATA, WITH_DATA)]
-    elif name in processes:
-        rows = ["convcnp", "convcnpxl", "attncnp", "cnp"]
-        columns = [(processes[name], scene) for scene in (WITHIN, WITHOUT_DATA, WITH_DATA)]
     else:
-        known = ", ".join(["figure2", *processes])
-        raise ResultError(
-            f"Expected the name of a figure, one of {known}, got {name!r}; choose one."
-        )
+        rows = ["convcnp", "convcnpxl", "attncnp", "cnp"]
+        process = name.removeprefix("appendix-")
+        columns = [(process, scene) for scene in (WITHIN, WITHOUT_DATA, WITH_DATA)]
     rows = [row for row in rows if all(is_shipped(f"{process}-{row}") for process, _ in columns)]
     if not rows:
         raise ResultError(
