@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.images import image_memory, image_steps
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
 from benchmarks.steps import drawing, margins, steps
@@ -28,6 +29,8 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "memory": memory,
     "throughput": throughput,
     "overhead": overhead,
+    "image-steps": image_steps,
+    "image-memory": image_memory,
 }
 
 

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.task import Task
@@ -43,6 +44,23 @@ def random_task(
         normal(batch_size, num_target, dim_y),
         uniform(batch_size, num_context, dim_y) < observed,
     )
+
+
+def random_images(
+    dim_y: int = 1,
+    *,
+    batch_size: int = 2,
+    height: int = 12,
+    width: int = 14,
+    observed: float = 0.3,
+    seed: int = 0,
+) -> ImageTask:
+    """Draw images of noise in float64, with a share of their pixels observed."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (batch_size, height, width, dim_y)
+    images = torch.rand(shape, dtype=torch.float64, generator=generator)
+    mask = torch.rand(shape[:3], generator=generator) < observed
+    return ImageTask(images, mask, images)
 
 
 def rebuilt(task: Task, **changes: Any) -> Task:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from convcnp.errors import ConvCNPError, ExperimentError
+from convcnp.data.images import ImageSource
+from convcnp.errors import ConvCNPError, DataError, ExperimentError
 from convcnp.experiment import MODELS, SOURCES, Experiment
 
 ROOT = Path(__file__).parent.parent
@@ -29,6 +30,33 @@ def test_table_1_has_a_file_for_each_of_its_cells():
         for model in ("cnp", "attncnp", "convcnp", "convcnpxl")
     }
     assert expected | {"weakly-periodic-printed-convcnpxl"} <= stems
+
+
+def test_the_tables_of_images_have_a_file_for_each_of_their_cells():
+    def stems(folder: str) -> set[str]:
+        return {path.stem for path in FILES if path.parent.name == folder}
+
+    data, models = ("mnist", "svhn", "celeba32", "celeba64", "zsmm"), ("convcnp", "convcnpxl")
+    assert stems("table3") == {f"{d}-{m}" for d in data for m in (*models, "attncnp")}
+    changes = ("convcnp", "no-density", "no-norm", "no-abs", "no-abs-norm", "eq")
+    assert stems("table6") == {f"{d}-{c}" for d in ("mnist", "zsmm") for c in changes}
+
+
+@pytest.mark.parametrize("column", ["mnist", "svhn", "celeba32", "celeba64", "zsmm"])
+def test_the_models_of_a_column_of_images_are_trained_alike(column):
+    paths = [path for path in FILES if path.parent.name == "table3"]
+    cells = [Experiment.load(path) for path in paths if path.stem.startswith(f"{column}-")]
+    assert len(cells) == 3
+    assert len({(cell.training, cell.evaluation) for cell in cells}) == 1
+    assert {cell.model["sigma_floor"] for cell in cells} == {0.1}
+
+
+def test_the_names_of_receptive_fields_are_their_sizes():
+    for path in (path for path in FILES if path.parent.name == "receptive-field"):
+        padding, _, size = path.stem.rpartition("-")
+        experiment = Experiment.load(path)
+        assert experiment.model["padding"] == padding
+        assert 2 * experiment.build_model().receptive_radius + 1 == int(size)
 
 
 def test_a_name_and_a_table_with_a_name_mean_the_same():
@@ -72,6 +100,11 @@ def test_the_seed_decides_the_initial_weights_and_leaves_the_global_generator_al
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_draws_for_evaluation_with_sizes_per_task(name):
+    if isinstance(SOURCES[name], ImageSource):
+        try:
+            SOURCES[name].held_out("test").images()
+        except DataError as missing:
+            pytest.skip(str(missing))
     source = Experiment.parse({"data": name, "model": "cnp"}).source().held_out("test")
     task = source.draw(8, torch.Generator().manual_seed(0))
     assert len(set(task.context_mask.sum((1, 2)).tolist())) > 1

@@ -40,15 +40,7 @@ class Convolution(nn.Module):
         stride: int = 1,
     ) -> None:
         super().__init__()
-        if dim not in (1, 2):
-            raise SettingError(
-                f"dim must be 1 or 2, got {dim}; other grids have no convolutions here."
-            )
-        check_kernel(kernel_size, padding)
-        if min(channels_in, channels_out) < 1:
-            raise SettingError(
-                f"channels must be positive, got {channels_in} and {channels_out}; use at least 1."
-            )
+        check_layer(dim, kernel_size, padding, channels_in, channels_out)
         self.padding = padding
         self.conv = nn.Conv2d(
             channels_in,
@@ -70,6 +62,16 @@ class Convolution(nn.Module):
             centred = h + (-beyond)[:, None, None]
             return self.conv._conv_forward(centred, self.conv.weight, response), response
         return self.conv(h), response
+
+
+def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:
+    """Refuse a layer that cannot be."""
+    if dim not in (1, 2):
+        raise SettingError(f"dim must be 1 or 2, got {dim}; other grids have no convolutions here.")
+    check_kernel(kernel_size, padding)
+    if min(channels) < 1:
+        shown = " and ".join(map(str, channels))
+        raise SettingError(f"channels must be positive, got {shown}; use at least 1.")
 
 
 def check_kernel(kernel_size: int, padding: Padding) -> None:
@@ -265,14 +267,16 @@ class UNet(CNN):
 class SeparableConvolution(nn.Module):
     """Convolve every channel with a kernel of its own, then mix the channels at every cell.
 
-    Beyond the grid lies what `Convolution` says.
+    Dimensions, and what lies beyond the grid, are those of `Convolution`.
     """
 
-    def __init__(self, channels: int, *, kernel_size: int, padding: Padding) -> None:
+    def __init__(self, dim: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
         super().__init__()
-        check_kernel(kernel_size, padding)
-        self.padding, self.reach = padding, kernel_size // 2
-        self.depthwise = nn.Conv2d(channels, channels, kernel_size, groups=channels)
+        check_layer(dim, kernel_size, padding, channels)
+        self.padding = padding
+        size = (1, kernel_size) if dim == 1 else (kernel_size, kernel_size)
+        self.reach = (size[0] // 2, size[1] // 2)
+        self.depthwise = nn.Conv2d(channels, channels, size, groups=channels)
         self.pointwise = nn.Conv2d(channels, channels, 1)
 
     def forward(
@@ -287,8 +291,9 @@ class SeparableConvolution(nn.Module):
         elif self.padding == "zeros":
             h = depthwise(h, weight, bias, padding=self.reach)
         else:
-            around = [self.reach] * 4
-            h = depthwise(functional.pad(h, around, mode="circular"), weight, bias, padding=0)
+            rows, columns = self.reach
+            h = functional.pad(h, (columns, columns, rows, rows), mode="circular")
+            h = depthwise(h, weight, bias, padding=(0, 0))
         mixing, shift = self.pointwise.weight[:, :, 0, 0], self.pointwise.bias
         return self.pointwise(h), functional.linear(response, mixing, shift)
 
@@ -298,11 +303,13 @@ class SeparableBlock(nn.Module):
 
     # Paper: says "convolutional layers with ReLU activations", not where in a block these stand.
     # With the ReLU first, nothing stands in the way of what is handed on from block to block.
-    def __init__(self, layers: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
+    def __init__(
+        self, layers: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
+    ) -> None:
         super().__init__()
         check_positive("layers", layers)
         self.layers = nn.ModuleList(
-            SeparableConvolution(channels, kernel_size=kernel_size, padding=padding)
+            SeparableConvolution(dim, channels, kernel_size=kernel_size, padding=padding)
             for _ in range(layers)
         )
 
@@ -327,6 +334,7 @@ class ResNet(CNN):
 
     def __init__(
         self,
+        dim: int = 2,
         channels: int = 128,
         *,
         blocks: int = 4,
@@ -334,13 +342,13 @@ class ResNet(CNN):
         kernel_size: int = 5,
         padding: Padding = "unobserved",
     ) -> None:
-        super().__init__(2, padding)
+        super().__init__(dim, padding)
         check_not_negative("blocks", blocks)
         self.channels_in = self.channels_out = channels
         self.multiple = 1
         self.receptive_radius = kernel_size // 2 * blocks * layers
         self.blocks = nn.ModuleList(
-            SeparableBlock(layers, channels, kernel_size=kernel_size, padding=padding)
+            SeparableBlock(layers, dim, channels, kernel_size=kernel_size, padding=padding)
             for _ in range(blocks)
         )
 

@@ -16,12 +16,12 @@ _QUICK_WIDTH = 3  # the widest depthwise kernel whose weight gradient oneDNN has
 
 def depthwise(
     h: Float[Tensor, "B C H W"],
-    weight: Float[Tensor, "C 1 K K"],
+    weight: Float[Tensor, "C 1 I J"],
     bias: Float[Tensor, " C"],
     *,
-    padding: int,
+    padding: tuple[int, int],
 ) -> Float[Tensor, "B C P Q"]:
-    """Convolve every channel with a kernel of its own, with `padding` zeros around the image.
+    """Convolve every channel with a kernel of its own, with rows and columns of zeros around.
 
     The numbers are those of `conv2d`. Training on a CPU spends most of a depthwise convolution's
     time on the gradient of its weights: for kernels wider than three cells torch computes all C x C
@@ -35,7 +35,13 @@ def depthwise(
 
 class _Depthwise(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor, padding: int) -> Tensor:  # noqa: ANN401
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        h: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        padding: tuple[int, int],
+    ) -> Tensor:
         ctx.save_for_backward(h, weight)
         ctx.padding = padding
         return conv2d(h, weight, bias, padding=padding, groups=len(weight))
@@ -45,7 +51,7 @@ class _Depthwise(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:  # noqa: ANN401
         h, weight = ctx.saved_tensors
         grad = grad.contiguous(memory_format=torch.channels_last)
-        around = weight.shape[-1] - 1 - ctx.padding
+        around = [size - 1 - p for size, p in zip(weight.shape[2:], ctx.padding, strict=True)]
         grad_h = conv2d(grad, weight.flip(2, 3), padding=around, groups=len(weight))
         return grad_h, *_weight_gradient(h, grad, weight, ctx.padding), None
 
@@ -53,9 +59,9 @@ class _Depthwise(torch.autograd.Function):
 def _weight_gradient(
     h: Float[Tensor, "B C H W"],
     grad: Float[Tensor, "B C P Q"],
-    weight: Float[Tensor, "C 1 K K"],
-    padding: int,
-) -> tuple[Float[Tensor, "C 1 K K"], Float[Tensor, " C"]]:
+    weight: Float[Tensor, "C 1 I J"],
+    padding: tuple[int, int],
+) -> tuple[Float[Tensor, "C 1 I J"], Float[Tensor, " C"]]:
     """Return the gradients of the weights, a strip of columns at a time, and of the bias."""
     size, gradient = weight.shape[-1], torch.empty_like(weight)
     memory, shape = _within_zeros(h, padding, slack=size)
@@ -79,19 +85,20 @@ def _weight_gradient(
 
 
 def _within_zeros(
-    h: Float[Tensor, "B C H W"], padding: int, slack: int
+    h: Float[Tensor, "B C H W"], padding: tuple[int, int], slack: int
 ) -> tuple[Float[Tensor, " memory"], tuple[int, int, int, int]]:
     """Write an image channel last, with zeros around it, and some cells after its end.
 
     The zeros on the right of a row are those on the left of the next.
     """
     batch, channels, height, width = h.shape
-    shape = (batch, height + 2 * padding, width + padding, channels)
+    rows, columns = padding
+    shape = (batch, height + 2 * rows, width + columns, channels)
     memory = h.new_empty((math.prod(shape[:3]) + slack) * channels)
-    image = memory[: -slack * channels].view(shape)
     memory[-slack * channels :] = 0
-    image[:, :padding] = 0
-    image[:, padding + height :] = 0
-    image[:, :, :padding] = 0
-    image[:, padding : padding + height, padding:] = h.movedim(1, -1)
+    image = memory[: -slack * channels].view(shape)
+    image[:, :rows] = 0
+    image[:, rows + height :] = 0
+    image[:, :, :columns] = 0
+    image[:, rows : rows + height, columns:] = h.movedim(1, -1)
     return memory, shape

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from convcnp.data.files import data_file
 from convcnp.data.images import ImageSet, ImageSource
-from convcnp.errors import DataError, check_positive, import_extra
+from convcnp.errors import DataError, SettingError, check_positive, import_extra
 
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 _KEPT_BYTES = 2**31  # decoded images are kept up to this size of the whole set
@@ -49,7 +49,7 @@ class ImageFolder(ImageSource):
         if self.size is not None:
             check_positive("size", self.size)
         if self.dim_y not in (1, 3):
-            raise DataError(f"dim_y must be 1 for grey or 3 for colour, got {self.dim_y}.")
+            raise SettingError(f"dim_y must be 1 for grey or 3 for colour, got {self.dim_y}.")
 
     def images(self) -> ImageSet:
         """Return the images of this part."""

@@ -178,6 +178,7 @@ def grid_convcnp(
         >>> grid_convcnp(dim_y=3).num_parameters
         101625
     """
+    _check_images(dim_x)
     first, later = (9, 5) if image_size <= 50 else (7, 3)
     encoder = GridEncoder(
         dim_y,
@@ -205,5 +206,13 @@ def grid_convcnpxl(
         >>> grid_convcnpxl(dim_y=3).num_parameters
         407801
     """
+    _check_images(dim_x)
     cnn = ResNet(blocks=6, layers=2, kernel_size=kernel_size, padding=padding)
     return GridConvCNP(GridEncoder(dim_y, padding=padding), cnn, sigma_floor=sigma_floor)
+
+
+def _check_images(dim_x: int) -> None:
+    if dim_x != 2:
+        raise SettingError(
+            f"Images have two input dimensions, got Dx = {dim_x}; choose data made of images."
+        )

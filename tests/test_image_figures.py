@@ -1,0 +1,92 @@
+"""Figures of images: drawn with what is trained, and refused where nothing is."""
+
+import json
+
+import pytest
+
+from convcnp.data.source import seeded
+from convcnp.errors import ConvCNPError, ResultError
+from convcnp.experiment import Experiment
+from convcnp.image_figures import DATA, context_masks, draw_figure, image_figures
+from convcnp.training import write_tensors
+from test_images import needs_data
+from test_mnist import digits  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Leave untrained models where finished runs would be."""
+    cells = {
+        "table3/mnist-convcnp": {"name": "grid-convcnp"},
+        "table3/mnist-attncnp": {"name": "image-attncnp"},
+        "table6/mnist-eq": {"name": "grid-convcnp", "first_filter": "eq"},
+    }
+    for name, model in cells.items():
+        experiment = Experiment.parse({"data": "mnist", "model": model})
+        directory = tmp_path / "runs" / name
+        write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
+        result = {"name": name, "experiment": experiment.model_dump()}
+        (directory / "result.json").write_text(json.dumps(result))
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def nothing_ships(tmp_path, monkeypatch):
+    monkeypatch.setattr("convcnp.zoo.WEIGHTS", tmp_path / "weights")
+
+
+def draw(name, folder, runs="nowhere", results="nowhere"):
+    return draw_figure(name, folder / "out", 1, results=folder / results, runs=folder / runs)
+
+
+def test_contexts_grow_and_halves_are_halves():
+    masks = context_masks(20, 30, seeded(0))
+    assert list(masks) == [
+        *("3 pixels", "1 %", "5 %", "10 %", "20 %", "30 %", "50 %", "100 %"),
+        *("left half", "top half"),
+    ]
+    counts = [int(mask.sum()) for mask in masks.values()]
+    assert counts == [3, 6, 30, 60, 120, 180, 300, 600, 300, 300]
+    grown = list(masks.values())[:8]
+    for smaller, larger in zip(grown, grown[1:], strict=False):
+        assert larger[smaller].all()
+    assert masks["left half"][:, :15].all()
+    assert masks["top half"][:10].all()
+
+
+@pytest.mark.parametrize("name", ["images-mnist", "histogram-mnist", "filters"])
+def test_figures_are_drawn_with_the_models_of_runs(name, runs, digits, tmp_path, nothing_ships):  # noqa: F811
+    path = draw(name, tmp_path, runs="runs")
+    assert path.name == f"{name}.png"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@needs_data
+def test_the_photograph_is_drawn_from_a_model_of_celeba(tmp_path, nothing_ships):
+    experiment = Experiment.parse({"data": "celeba32", "model": "grid-convcnp"})
+    directory = tmp_path / "runs/table3/celeba32-convcnp"
+    write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
+    result = {"name": "celeba32-convcnp", "experiment": experiment.model_dump()}
+    (directory / "result.json").write_text(json.dumps(result))
+    assert draw("photo", tmp_path, runs="runs").exists()
+
+
+def test_the_receptive_field_is_drawn_from_results(tmp_path):
+    folder = tmp_path / "results/receptive-field"
+    folder.mkdir(parents=True)
+    for name, value in (("zeros-15", 1.0), ("zeros-31", 0.9), ("unobserved-15", 1.1)):
+        content = {"log_likelihood": value, "standard_error": 0.01}
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    assert draw("receptive-field", tmp_path, results="results").exists()
+
+
+@pytest.mark.parametrize("name", image_figures())
+def test_a_figure_without_models_or_results_is_refused(name, tmp_path, nothing_ships):
+    with pytest.raises(ConvCNPError, match="Expected .* but there (is|are) none"):
+        draw(name, tmp_path)
+
+
+def test_an_unknown_figure_is_refused_with_all_names(tmp_path):
+    with pytest.raises(ResultError, match=r"one of figure2, .*images-mnist.*photo.*got 'photoo'"):
+        draw("photoo", tmp_path)
+    assert {f"images-{data}" for data in DATA} <= set(image_figures())
