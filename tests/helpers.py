@@ -1,14 +1,19 @@
 """Builders shared by the tests."""
 
+import json
+import struct
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from convcnp.experiment import Experiment
 from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.task import Task
+from convcnp.training import write_tensors
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -98,3 +103,24 @@ def moments(model: Model, task: Task) -> Tensor:
 def assert_equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
     """Compare absolutely; NaN equals nothing, so it fails."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
+
+
+def idx(images: Tensor) -> bytes:
+    """Return images (images, height, width) as bytes in MNIST's format."""
+    return struct.pack(">IIII", 0x803, *images.shape) + images.numpy().tobytes()
+
+
+def some_digits(count: int, seed: int) -> Tensor:
+    """Draw images of 28 x 28 with an empty margin of four pixels, as MNIST's have."""
+    generator = torch.Generator().manual_seed(seed)
+    digits = torch.zeros(count, 28, 28, dtype=torch.uint8)
+    digits[:, 4:24, 4:24] = torch.randint(1, 256, (count, 20, 20), generator=generator).byte()
+    return digits
+
+
+def write_untrained(directory: Path, data: str, model: dict[str, str]) -> None:
+    """Leave an untrained model where a finished run would leave a trained one."""
+    experiment = Experiment.parse({"data": data, "model": model})
+    write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
+    result = {"name": f"table/{directory.name}", "experiment": experiment.model_dump()}
+    (directory / "result.json").write_text(json.dumps(result))

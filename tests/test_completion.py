@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
+from convcnp.cli import main
 from convcnp.completion import (
     Completion,
     Photo,
@@ -19,7 +20,7 @@ from convcnp.completion import (
 from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError
 from convcnp.models.convcnp import convcnp
 from convcnp.models.grid_convcnp import grid_convcnp
-from helpers import assert_equal, lively
+from helpers import assert_equal, lively, write_untrained
 
 
 def random_array(*shape, seed=0):
@@ -86,9 +87,9 @@ def test_a_file_that_is_no_picture_is_named(tmp_path, content):
 def test_a_cut_missing_or_odd_file_is_named(tmp_path):
     whole = saved(tmp_path / "whole.png", random_array(40, 40, 3)).read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="cut.png must be a whole picture"):
+    with pytest.raises(DataError, match=r"cut.png must be a whole picture"):
         Photo.read(tmp_path / "cut.png")
-    with pytest.raises(DataError, match="nothing.png does not exist; check the path"):
+    with pytest.raises(DataError, match=r"nothing.png does not exist; check the path"):
         Photo.read(tmp_path / "nothing.png")
     with pytest.raises(DataError, match="must be a whole picture"):
         Photo.read(tmp_path)
@@ -206,7 +207,9 @@ def test_pictures_are_written(tmp_path):
     assert (doubt == 255 * photo.missing.numpy()).all()
     assert Image.open(figure).size[0] > 1000
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="Expected a folder that can be written, but .*file cannot"):
+    with pytest.raises(
+        DataError, match=r"Expected a folder that can be written, but .*file cannot"
+    ):
         completion.write(tmp_path / "file", "photo")
 
 
@@ -225,22 +228,12 @@ def test_the_default_model_is_the_best_that_ships(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     """Leave a directory as a finished run would, with an untrained model of colour images."""
-    from convcnp.experiment import Experiment
-    from convcnp.training import write_tensors
-
     directory = tmp_path_factory.mktemp("run")
-    experiment = Experiment.parse({"data": "celeba32", "model": "grid-convcnp"})
-    write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
-    result = {"name": "table3/celeba32-convcnp", "experiment": experiment.model_dump()}
-    import json
-
-    (directory / "result.json").write_text(json.dumps(result))
+    write_untrained(directory, "celeba32", {"name": "grid-convcnp"})
     return directory
 
 
 def run(monkeypatch, *arguments):
-    from convcnp.cli import main
-
     monkeypatch.setattr(sys, "argv", ["convcnp", "complete", *map(str, arguments)])
     main()
 

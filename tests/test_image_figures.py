@@ -1,16 +1,15 @@
 """Figures of images: drawn with what is trained, and refused where nothing is."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
 from convcnp.data.source import seeded
 from convcnp.errors import ConvCNPError, ResultError
-from convcnp.experiment import Experiment
 from convcnp.image_figures import DATA, context_masks, draw_figure, image_figures
-from convcnp.training import write_tensors
+from helpers import write_untrained
 from test_images import needs_data
-from test_mnist import digits  # noqa: F401 - a fixture
 
 
 @pytest.fixture
@@ -22,11 +21,7 @@ def runs(tmp_path):
         "table6/mnist-eq": {"name": "grid-convcnp", "first_filter": "eq"},
     }
     for name, model in cells.items():
-        experiment = Experiment.parse({"data": "mnist", "model": model})
-        directory = tmp_path / "runs" / name
-        write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
-        result = {"name": name, "experiment": experiment.model_dump()}
-        (directory / "result.json").write_text(json.dumps(result))
+        write_untrained(tmp_path / "runs" / name, "mnist", model)
     return tmp_path / "runs"
 
 
@@ -48,14 +43,14 @@ def test_contexts_grow_and_halves_are_halves():
     counts = [int(mask.sum()) for mask in masks.values()]
     assert counts == [3, 6, 30, 60, 120, 180, 300, 600, 300, 300]
     grown = list(masks.values())[:8]
-    for smaller, larger in zip(grown, grown[1:], strict=False):
+    for smaller, larger in pairwise(grown):
         assert larger[smaller].all()
     assert masks["left half"][:, :15].all()
     assert masks["top half"][:10].all()
 
 
 @pytest.mark.parametrize("name", ["images-mnist", "histogram-mnist", "filters"])
-def test_figures_are_drawn_with_the_models_of_runs(name, runs, digits, tmp_path, nothing_ships):  # noqa: F811
+def test_figures_are_drawn_with_the_models_of_runs(name, runs, digits, tmp_path, nothing_ships):
     path = draw(name, tmp_path, runs="runs")
     assert path.name == f"{name}.png"
     assert path.read_bytes().startswith(b"\x89PNG")
@@ -63,11 +58,8 @@ def test_figures_are_drawn_with_the_models_of_runs(name, runs, digits, tmp_path,
 
 @needs_data
 def test_the_photograph_is_drawn_from_a_model_of_celeba(tmp_path, nothing_ships):
-    experiment = Experiment.parse({"data": "celeba32", "model": "grid-convcnp"})
-    directory = tmp_path / "runs/table3/celeba32-convcnp"
-    write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
-    result = {"name": "celeba32-convcnp", "experiment": experiment.model_dump()}
-    (directory / "result.json").write_text(json.dumps(result))
+    cell = tmp_path / "runs/table3/celeba32-convcnp"
+    write_untrained(cell, "celeba32", {"name": "grid-convcnp"})
     assert draw("photo", tmp_path, runs="runs").exists()
 
 
@@ -82,7 +74,7 @@ def test_the_receptive_field_is_drawn_from_results(tmp_path):
 
 @pytest.mark.parametrize("name", image_figures())
 def test_a_figure_without_models_or_results_is_refused(name, tmp_path, nothing_ships):
-    with pytest.raises(ConvCNPError, match="Expected .* but there (is|are) none"):
+    with pytest.raises(ConvCNPError, match=r"Expected .* but there (is|are) none"):
         draw(name, tmp_path)
 
 

@@ -1,7 +1,6 @@
 """MNIST and its pairs of digits, from small files that the tests write."""
 
 import gzip
-import struct
 
 import pytest
 import torch
@@ -10,30 +9,7 @@ from convcnp.data import mnist
 from convcnp.data.mnist import Mnist, Zsmm, read_idx
 from convcnp.data.source import seeded
 from convcnp.errors import DataError, SettingError
-
-
-def idx(images: torch.Tensor) -> bytes:
-    return struct.pack(">IIII", 0x803, *images.shape) + images.numpy().tobytes()
-
-
-def some_digits(count: int, seed: int) -> torch.Tensor:
-    """Draw images of 28 x 28 with an empty margin of four pixels, as MNIST's have."""
-    generator = torch.Generator().manual_seed(seed)
-    digits = torch.zeros(count, 28, 28, dtype=torch.uint8)
-    digits[:, 4:24, 4:24] = torch.randint(1, 256, (count, 20, 20), generator=generator).byte()
-    return digits
-
-
-@pytest.fixture
-def digits(tmp_path, monkeypatch):
-    """Write 24 digits to train on, compressed, and 6 to test on, plain."""
-    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
-    monkeypatch.setattr(mnist, "_PAIRS", 50)
-    (tmp_path / "mnist").mkdir()
-    train, test = some_digits(24, seed=0), some_digits(6, seed=1)
-    (tmp_path / "mnist/train-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(train)))
-    (tmp_path / "mnist/t10k-images-idx3-ubyte").write_bytes(idx(test))
-    return train, test
+from helpers import idx, some_digits
 
 
 def test_digits_of_their_own_size_are_those_of_the_files(digits):

@@ -53,6 +53,8 @@ class Photo:
             pixels = _array(image)[..., None] / 65535
             return cls(pixels.clamp(0, 1), torch.zeros(pixels.shape[:2], dtype=torch.bool))
         is_grey = image.mode in ("1", "L", "LA", "F")
+        if image.mode in ("1", "F", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
+            image = image.convert("L" if is_grey else "RGB")
         pixels = _array(image.convert("LA" if is_grey else "RGBA")) / 255
         return cls(pixels[..., :-1], pixels[..., -1] < 0.5)
 

@@ -64,6 +64,7 @@ def _weight_gradient(
 ) -> tuple[Float[Tensor, "C 1 I J"], Float[Tensor, " C"]]:
     """Return the gradients of the weights, a strip of columns at a time, and of the bias."""
     size, gradient = weight.shape[-1], torch.empty_like(weight)
+    assert 2 * padding[1] <= size, "rows share their zeros, which must not reach past a neighbour"
     memory, shape = _within_zeros(h, padding, slack=size)
     channels, row = shape[-1], shape[-2] * shape[-1]
     # As many columns as a strip has outputs; beyond the true ones the gradient is zero.

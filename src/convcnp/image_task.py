@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -46,7 +47,7 @@ class ImageTask(Task):
         super().__init__(
             *(x, observed.flatten(1, 2), x, None if images is None else images.flatten(1, 2)),
             context_mask=_pixel_mask("context_mask", context_mask, observed),
-            target_mask=target_mask
+            target_mask=None
             if target_mask is None
             else _pixel_mask("target_mask", target_mask, observed),
         )
@@ -54,11 +55,13 @@ class ImageTask(Task):
     @classmethod
     def stack(cls, tasks: Sequence[Task]) -> Task:
         """Put images of one size into one batch; of several sizes, into a plain `Task`."""
-        whole = Task.stack(tasks)
-        shapes = {(getattr(t, "height", None), getattr(t, "width", None)) for t in tasks}
-        if len(shapes) > 1 or (None, None) in shapes:
+        whole, first = Task.stack(tasks), tasks[0]
+        if not isinstance(first, ImageTask) or any(
+            (getattr(task, "height", 0), getattr(task, "width", 0)) != (first.height, first.width)
+            for task in tasks
+        ):
             return whole
-        images = tasks[0]._unchecked(lambda tensor: tensor)
+        images = copy.copy(first)
         vars(images).update(vars(whole))
         return images
 
