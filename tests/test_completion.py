@@ -200,12 +200,13 @@ def test_pictures_are_written(tmp_path):
     photo = random_photo(3)
     completion = Completion(photo, torch.full((20, 24, 3), 0.5), torch.full((20, 24, 3), 0.2))
     completed, stddev, figure = completion.write(tmp_path / "new", "photo")
-    array = np.array(Image.open(completed))
-    expected = (255 * completion.pixels).round().byte().numpy()
-    assert (array == expected).all()
-    doubt = np.array(Image.open(stddev))
-    assert (doubt == 255 * photo.missing.numpy()).all()
-    assert Image.open(figure).size[0] > 1000
+    arrays = []
+    for path in (completed, stddev, figure):
+        with Image.open(path) as image:
+            arrays.append(np.array(image))
+    assert (arrays[0] == (255 * completion.pixels).round().byte().numpy()).all()
+    assert (arrays[1] == 255 * photo.missing.numpy()).all()
+    assert arrays[2].shape[1] > 1000
     (tmp_path / "file").touch()
     with pytest.raises(
         DataError, match=r"Expected a folder that can be written, but .*file cannot"

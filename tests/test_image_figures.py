@@ -50,7 +50,10 @@ def test_contexts_grow_and_halves_are_halves():
 
 
 @pytest.mark.parametrize("name", ["images-mnist", "histogram-mnist", "filters"])
-def test_figures_are_drawn_with_the_models_of_runs(name, runs, digits, tmp_path, nothing_ships):
+def test_figures_are_drawn_with_the_models_of_runs(
+    name, runs, digits, tmp_path, nothing_ships, monkeypatch
+):
+    monkeypatch.setattr("convcnp.image_figures.HISTOGRAM_IMAGES", 20)
     path = draw(name, tmp_path, runs="runs")
     assert path.name == f"{name}.png"
     assert path.read_bytes().startswith(b"\x89PNG")

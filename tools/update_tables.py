@@ -22,7 +22,9 @@ def updated(text: str) -> str:
             table = build_table(name, ROOT / "experiments", ROOT / "results").markdown()
         return f"<!-- {name} -->\n{table}<!-- /{name} -->"
 
-    return re.sub(r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- /(?P=name) -->", fresh, text, flags=re.DOTALL)
+    return re.sub(
+        r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- /(?P=name) -->", fresh, text, flags=re.DOTALL
+    )
 
 
 def margins_table() -> str:

@@ -117,7 +117,9 @@ class Completion:
         show_image(given, self.photo.pixels, self.photo.missing)
         show_image(completed, self.pixels)
         doubt.set_axis_off()
-        figure.colorbar(doubt.imshow(self.doubt, cmap="magma", vmin=0), ax=doubt, shrink=0.8)
+        figure.colorbar(
+            doubt.imshow(self.doubt.numpy(), cmap="magma", vmin=0), ax=doubt, shrink=0.8
+        )
         return figure
 
 

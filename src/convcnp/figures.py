@@ -87,7 +87,7 @@ def show_image(
     rgb = pixels.clamp(0, 1).expand(*pixels.shape[:2], 3).clone()
     if missing is not None:
         rgb[missing] = rgb.new_tensor([0.0, 0.0, 1.0 if pixels.shape[-1] == 1 else 0.0])
-    axes.imshow(rgb, interpolation="nearest")
+    axes.imshow(rgb.numpy(), interpolation="nearest")
     axes.set_axis_off()
 
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 MODELS = {"convcnp": "ConvCNP", "convcnpxl": "ConvCNPXL", "attncnp": "AttnCNP"}
 DATA = ("mnist", "svhn", "celeba32", "celeba64", "zsmm")
 PERCENTILES = (5, 25, 50, 75, 95)
+HISTOGRAM_IMAGES = 300
 
 
 @dataclass(frozen=True)
@@ -144,11 +145,11 @@ def _contexts(data: str, shelf: Shelf, seed: int) -> Figure:
     return figure
 
 
-def _histogram(data: str, shelf: Shelf, seed: int, num_tasks: int = 300) -> Figure:
+def _histogram(data: str, shelf: Shelf, seed: int) -> Figure:
     """Draw the log-likelihoods of test images, and images at percentiles of the first model's."""
     models = shelf.models(data)
     source = _source(data).held_out("test")
-    tasks = list(fixed_tasks(source, num_tasks, seed))
+    tasks = list(fixed_tasks(source, HISTOGRAM_IMAGES, seed))
     scores = {row: log_likelihoods(model, iter(tasks)) for row, model in models.items()}
     leader = next(iter(scores))
     ranked = scores[leader].argsort()
@@ -160,7 +161,7 @@ def _histogram(data: str, shelf: Shelf, seed: int, num_tasks: int = 300) -> Figu
     above, below = figure.subfigures(2, 1, height_ratios=[2.5, height])  # type: ignore[misc]
     axes = above.subplots()
     for row, values in scores.items():
-        axes.hist(values, bins=40, alpha=0.5, density=True, label=MODELS[row])
+        axes.hist(values.numpy(), bins=40, alpha=0.5, density=True, label=MODELS[row])
     axes.set_xlabel("log-likelihood per pixel")
     axes.legend(frameon=False)
     panels = below.subplots(1 + len(models), len(chosen), squeeze=False)
@@ -192,7 +193,7 @@ def _filters(shelf: Shelf, seed: int) -> Figure:
             model = shelf.model(f"{data}-{cell}", table)
             if isinstance(model, GridConvCNP):
                 is_empty = False
-                axes.imshow(model.encoder.kernel[0, 0].detach(), cmap="gray")
+                axes.imshow(model.encoder.kernel[0, 0].detach().numpy(), cmap="gray")
                 axes.set_title(f"{label}, {data}", fontsize="x-small")
     if is_empty:
         raise ResultError("Expected trained models of images, but there are none; train them.")

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from convcnp.errors import ShapeError
@@ -65,7 +65,7 @@ class ImageTask(Task):
         vars(images).update(vars(whole))
         return images
 
-    def as_images(self, points: Float[Tensor, "B M C"]) -> Float[Tensor, "B H W C"]:
+    def as_images(self, points: Shaped[Tensor, "B M C"]) -> Shaped[Tensor, "B H W C"]:
         """Arrange what belongs to the pixels, such as a predicted mean, as images."""
         return points.unflatten(1, (self.height, self.width))
 
