@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.images import image_memory, image_steps
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
 from benchmarks.series import light_curves, simulation
@@ -31,6 +32,8 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "overhead": overhead,
     "light-curves": light_curves,
     "simulation": simulation,
+    "image-steps": image_steps,
+    "image-memory": image_memory,
 }
 
 

@@ -70,9 +70,9 @@ def peak_gigabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9
 
 
-def measured(case: str) -> dict[str, float]:
+def measured(case: str, module: str = "benchmarks.memory") -> dict[str, float]:
     """Run a case in a fresh process and return its peak, and what it had before it began."""
-    command = [sys.executable, "-m", "benchmarks.memory", case]
+    command = [sys.executable, "-m", module, case]
     root = Path(__file__).parents[1]
     output = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     return json.loads(output)

@@ -1,6 +1,8 @@
 """Builders shared by the tests."""
 
 import gzip
+import json
+import struct
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +15,10 @@ from torch import Tensor, nn
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
 from convcnp.experiment import Experiment
+from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
+from convcnp.storage import write_tensors
 from convcnp.task import Task
 
 # Overrides with which a model of one's own trains in a second or two.
@@ -58,6 +62,23 @@ def random_task(
         normal(batch_size, num_target, dim_y),
         uniform(batch_size, num_context, dim_y) < observed,
     )
+
+
+def random_images(
+    dim_y: int = 1,
+    *,
+    batch_size: int = 2,
+    height: int = 12,
+    width: int = 14,
+    observed: float = 0.3,
+    seed: int = 0,
+) -> ImageTask:
+    """Draw images of noise in float64, with a share of their pixels observed."""
+    generator = torch.Generator().manual_seed(seed)
+    shape = (batch_size, height, width, dim_y)
+    images = torch.rand(shape, dtype=torch.float64, generator=generator)
+    mask = torch.rand(shape[:3], generator=generator) < observed
+    return ImageTask(images, mask, images)
 
 
 def rebuilt(task: Task, **changes: Any) -> Task:
@@ -143,3 +164,24 @@ def write_light_curves(path: Path, num_objects: int) -> None:
     lines = ["object_id,mjd,passband,flux,flux_err,detected_bool"]
     lines += [",".join(map(repr, row)) + ",1" for row in light_curve_rows(num_objects)]
     path.write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+
+
+def idx(images: Tensor) -> bytes:
+    """Return images (images, height, width) as bytes in MNIST's format."""
+    return struct.pack(">IIII", 0x803, *images.shape) + images.numpy().tobytes()
+
+
+def some_digits(count: int, seed: int) -> Tensor:
+    """Draw images of 28 x 28 with an empty margin of four pixels, as MNIST's have."""
+    generator = torch.Generator().manual_seed(seed)
+    digits = torch.zeros(count, 28, 28, dtype=torch.uint8)
+    digits[:, 4:24, 4:24] = torch.randint(1, 256, (count, 20, 20), generator=generator).byte()
+    return digits
+
+
+def write_untrained(directory: Path, data: str, model: dict[str, str]) -> None:
+    """Leave an untrained model where a finished run would leave a trained one."""
+    experiment = Experiment.parse({"data": data, "model": model})
+    write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
+    result = {"name": f"table/{directory.name}", "experiment": experiment.model_dump()}
+    (directory / "result.json").write_text(json.dumps(result))

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
+from benchmarks.images import image_batch
 from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
+from benchmarks.plain_images import copy_image_weights
 from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
 from convcnp import ConvCNP, convcnp, convcnpxl
 from convcnp.data.lotka_volterra import LotkaVolterraSource
-from helpers import assert_equal, lively, moments, random_task
+from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
+from helpers import assert_equal, lively, moments, random_images, random_task
 
 PRESETS = [
     lambda dim_y: convcnp(dim_y=dim_y, sigma_floor=1e-3),
@@ -37,6 +40,20 @@ def test_plain_predictions_are_the_packages(
     task = random_task(dim_y=dim_y, batch_size=3, width=4.0)
     task.x_target[:, 0] += 5
     assert_equal(moments(copy_weights(model), task), moments(model, task), tolerance)
+
+
+@pytest.mark.parametrize("preset", [grid_convcnp, grid_convcnpxl])
+@pytest.mark.parametrize("dim_y", [1, 3])
+def test_plain_predictions_of_images_are_the_packages(preset, dim_y) -> None:
+    model = lively(preset(dim_y=dim_y, padding="zeros"))
+    task = random_images(dim_y)
+    assert_equal(moments(copy_image_weights(model), task), moments(model, task), 1e-9)
+
+
+def test_the_batch_of_images_has_half_its_pixels_observed() -> None:
+    task = image_batch(8, 3)
+    assert (task.batch_size, task.height, task.width) == (3, 8, 8)
+    assert task.context_mask.sum((1, 2)).tolist() == [32, 32, 32]
 
 
 def test_plain_model_has_a_length_scale_per_channel() -> None:

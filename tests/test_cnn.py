@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from convcnp.cnn import CNN, Convolution, ResidualBlocks, SimpleCNN, UNet
+from convcnp.cnn import (
+    CNN,
+    Convolution,
+    ResidualBlocks,
+    ResNet,
+    SeparableConvolution,
+    SimpleCNN,
+    UNet,
+)
 from convcnp.errors import SettingError
 from convcnp.grid import Field, Padding
 from helpers import assert_equal, lively
@@ -27,7 +35,11 @@ def residual(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5
     return UNet(dim, 2, (3, 4), (4, 3), blocks=1, activation="gelu", **options)
 
 
-every_network = pytest.mark.parametrize("build", [simple, unet, residual])
+def resnet(dim: int = 1, padding: Padding = "unobserved", kernel_size: int = 5) -> ResNet:
+    return ResNet(dim, 2, blocks=2, layers=2, kernel_size=kernel_size, padding=padding)
+
+
+every_network = pytest.mark.parametrize("build", [simple, unet, residual, resnet])
 every_dim = pytest.mark.parametrize("dim", [1, 2])
 every_padding = pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
 
@@ -55,6 +67,8 @@ def num_parameters(module: nn.Module) -> int:
 def test_parameter_counts_are_those_of_the_paper_s_networks():
     assert num_parameters(SimpleCNN()) == 6_472
     assert num_parameters(UNet()) == 50_520
+    assert num_parameters(ResNet()) == 79_360
+    assert num_parameters(ResNet(blocks=6, layers=2, kernel_size=11)) == 385_536
 
 
 @every_padding
@@ -115,6 +129,31 @@ def test_a_stride_keeps_every_second_cell_beginning_with_the_first():
     assert_equal(constant, same, 0)
 
 
+@every_padding
+def test_a_separable_convolution_is_a_convolution_with_a_kernel_of_rank_one(padding):
+    layer = lively(SeparableConvolution(2, 3, kernel_size=5, padding=padding))
+    whole = Convolution(2, 3, 3, kernel_size=5, padding=padding).double()
+    mixing = layer.pointwise.weight[:, :, 0, 0]
+    with torch.no_grad():
+        whole.conv.weight.copy_(mixing[:, :, None, None] * layer.depthwise.weight[:, 0])
+        whole.conv.bias.copy_(mixing @ layer.depthwise.bias + layer.pointwise.bias)
+    h, beyond = drawn(2, 3, 7, 8), drawn(3)
+    for actual, expected in zip(layer(h, beyond), whole(h, beyond), strict=True):
+        assert_equal(actual, expected, 1e-12)
+
+
+def test_a_block_of_a_resnet_adds_to_what_it_reads():
+    (block,) = lively(ResNet(2, 3, blocks=1, layers=2, kernel_size=3)).blocks
+    h, beyond = drawn(1, 3, 6, 6), drawn(3)
+    change, change_beyond = block.layers[1](
+        *(part.relu() for part in block.layers[0](h.relu(), beyond.relu()))
+    )
+    actual, constant = block(h, beyond)
+    assert change.abs().max() > 0.1
+    assert_equal(actual, h + change, 1e-12)
+    assert_equal(constant, beyond + change_beyond, 1e-12)
+
+
 # --- The receptive field --------------------------------------------------------------------------
 
 
@@ -134,10 +173,11 @@ def seen_by(cnn: CNN, size: int, output: int, dim: int) -> Tensor:
 
 @every_dim
 @pytest.mark.parametrize("kernel_size", [1, 3, 5])
-def test_a_simple_cnn_sees_exactly_its_receptive_radius(dim, kernel_size):
-    cnn = all_positive(simple(dim, kernel_size=kernel_size))
+@pytest.mark.parametrize("build, layers", [(simple, 3), (resnet, 4)])
+def test_a_cnn_of_stride_one_sees_exactly_its_receptive_radius(build, layers, dim, kernel_size):
+    cnn = all_positive(build(dim, kernel_size=kernel_size))
     distances = seen_by(cnn, size=40, output=20, dim=dim)
-    assert cnn.receptive_radius == 3 * (kernel_size // 2)
+    assert cnn.receptive_radius == layers * (kernel_size // 2)
     assert (distances.min(), distances.max()) == (-cnn.receptive_radius, cnn.receptive_radius)
     assert len(distances) == cnn.receptive_field
 
@@ -311,14 +351,14 @@ def test_other_paddings_do_not_commute_with_rolling(build, padding):
 # --- Settings -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("build", [SimpleCNN, UNet])
+@pytest.mark.parametrize("build", [SimpleCNN, UNet, ResNet])
 @pytest.mark.parametrize("dim", [0, 3])
 def test_a_network_has_one_or_two_dimensions(build, dim):
     with pytest.raises(SettingError, match=f"dim must be 1 or 2, got {dim}; other grids"):
         build(dim)
 
 
-@pytest.mark.parametrize("build", [SimpleCNN, UNet])
+@pytest.mark.parametrize("build", [SimpleCNN, UNet, ResNet])
 @pytest.mark.parametrize("kernel_size", [0, -1, 4])
 def test_a_kernel_has_a_centre(build, kernel_size):
     with pytest.raises(
@@ -328,7 +368,13 @@ def test_a_kernel_has_a_centre(build, kernel_size):
 
 
 @pytest.mark.parametrize(
-    "build", [lambda: SimpleCNN(1, (8, 0, 8)), lambda: UNet(1, 0), lambda: UNet(1, 8, (8,), (-1,))]
+    "build",
+    [
+        lambda: SimpleCNN(1, (8, 0, 8)),
+        lambda: UNet(1, 0),
+        lambda: UNet(1, 8, (8,), (-1,)),
+        lambda: ResNet(2, 0),
+    ],
 )
 def test_a_layer_has_channels(build):
     with pytest.raises(SettingError, match=r"channels must be positive, got .*; use at least 1\."):

@@ -52,6 +52,33 @@ def test_the_experiments_on_series_have_the_papers_settings():
         assert (source.min_context, source.max_context, source.num_points) == (3, 80, 150)
 
 
+def test_the_tables_of_images_have_a_file_for_each_of_their_cells():
+    def stems(folder: str) -> set[str]:
+        return {path.stem for path in FILES if path.parent.name == folder}
+
+    data, models = ("mnist", "svhn", "celeba32", "celeba64", "zsmm"), ("convcnp", "convcnpxl")
+    assert stems("table3") == {f"{d}-{m}" for d in data for m in (*models, "attncnp")}
+    changes = ("convcnp", "no-density", "no-norm", "no-abs", "no-abs-norm", "eq")
+    assert stems("table6") == {f"{d}-{c}" for d in ("mnist", "zsmm") for c in changes}
+
+
+@pytest.mark.parametrize("column", ["mnist", "svhn", "celeba32", "celeba64", "zsmm"])
+def test_the_models_of_a_column_of_images_are_trained_alike(column):
+    paths = [path for path in FILES if path.parent.name == "table3"]
+    cells = [Experiment.load(path) for path in paths if path.stem.startswith(f"{column}-")]
+    assert len(cells) == 3
+    assert len({(cell.training, cell.evaluation) for cell in cells}) == 1
+    assert {cell.model["sigma_floor"] for cell in cells} == {0.1}
+
+
+def test_the_names_of_receptive_fields_are_their_sizes():
+    for path in (path for path in FILES if path.parent.name == "receptive-field"):
+        padding, _, size = path.stem.rpartition("-")
+        experiment = Experiment.load(path)
+        assert experiment.model["padding"] == padding
+        assert 2 * experiment.build_model().receptive_radius + 1 == int(size)
+
+
 def test_a_name_and_a_table_with_a_name_mean_the_same():
     by_name = Experiment.parse({"data": "eq", "model": "convcnp"})
     by_table = Experiment.parse({"data": {"name": "eq"}, "model": {"name": "convcnp"}})

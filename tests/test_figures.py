@@ -5,37 +5,39 @@ from pathlib import Path
 import pytest
 import torch
 
-from convcnp import Task, figures
-from convcnp.errors import ResultError
-from convcnp.experiment import Experiment
-from convcnp.figures import (
+from convcnp import Task
+from convcnp.drawing import (
     draw_band,
     draw_context,
-    draw_paper_figure,
     draw_reference,
     draw_targets,
     new_figure,
     save_figure,
 )
+from convcnp.errors import ResultError
+from convcnp.experiment import Experiment
+from convcnp.figures.paper import draw_paper_figure
+from convcnp.figures.shelf import Shelf
 from convcnp.predictive import GaussianPredictive
 from convcnp.zoo import Predictor, is_shipped
 from helpers import write_light_curves
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
+SHIPPED = Shelf(Path("nowhere"), Path("nowhere"))
 
 
 def test_a_figure_of_the_appendix_is_drawn_with_the_models_that_ship(tmp_path):
     assert is_shipped("eq-convcnp")
-    path = draw_paper_figure("appendix-eq", tmp_path / "new", seed=1)
+    path = draw_paper_figure("appendix-eq", SHIPPED, tmp_path / "new", seed=1)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_unknown_figure_and_one_without_models_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ResultError, match=r"one of figure2, appendix-eq.*got 'figure99'"):
-        draw_paper_figure("figure99", tmp_path, seed=1)
+        draw_paper_figure("figure99", SHIPPED, tmp_path, seed=1)
     monkeypatch.setattr("convcnp.zoo.WEIGHTS", tmp_path)
-    with pytest.raises(ResultError, match="Expected trained models for figure2, but none ship"):
-        draw_paper_figure("figure2", tmp_path, seed=1)
+    with pytest.raises(ResultError, match="Expected trained models such as matern-attncnp among"):
+        draw_paper_figure("figure2", SHIPPED, tmp_path, seed=1)
 
 
 def test_a_band_is_two_standard_deviations_wide_and_masked_points_are_not_drawn(tmp_path):
@@ -76,8 +78,8 @@ def untrained(monkeypatch):
         experiment = Experiment.load(next(EXPERIMENTS.rglob(f"{name}.toml")))
         return Predictor(name, experiment.build_model().eval(), experiment, {})
 
-    monkeypatch.setattr(figures, "is_shipped", lambda name: True)
-    monkeypatch.setattr(figures, "load", load)
+    monkeypatch.setattr(Shelf, "has", lambda shelf, table, cell: True)
+    monkeypatch.setattr(Shelf, "load", lambda shelf, table, cell: load(cell))
 
 
 @pytest.fixture
@@ -91,4 +93,4 @@ def light_curve_file(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["figure3", "figure3-attncnp", "light-curves"])
 @pytest.mark.usefixtures("untrained", "light_curve_file")
 def test_the_figures_of_series_are_drawn(tmp_path, name):
-    assert draw_paper_figure(name, tmp_path, seed=1).read_bytes().startswith(b"\x89PNG")
+    assert draw_paper_figure(name, SHIPPED, tmp_path, seed=1).read_bytes().startswith(b"\x89PNG")

@@ -47,9 +47,16 @@ def test_log_prob_is_the_gaussian_s_and_zero_where_not_asked():
     assert log_prob[~predictive.mask].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_log_likelihood_is_per_output_asked_for_task_by_task():
-    expected = [sum(task) / len(task) for task in BY_HAND]
+def test_log_likelihood_is_per_point_asked_for_and_summed_over_its_channels():
+    expected = [sum(task) / 2 for task in BY_HAND]  # two points each
     assert_equal(example().log_likelihood(VALUES), torch.tensor(expected).double(), 1e-6)
+
+
+def test_points_of_which_nothing_is_asked_do_not_count():
+    mask = torch.tensor([[[True, True], [False, False]]])
+    predictive = GaussianPredictive(torch.zeros(1, 2, 2), torch.ones(1, 2, 2), mask)
+    expected = 2 * log_normal(1, 0, 1)
+    assert predictive.log_likelihood(torch.ones(1, 2, 2)).item() == pytest.approx(expected)
 
 
 def test_a_task_that_asks_for_nothing_scores_zero():

@@ -1,16 +1,22 @@
 """The trained models keep the promises of the core, in float32, on tasks of their own process."""
 
+import json
+
 import pytest
 import torch
 
 import convcnp
 from convcnp import ConvCNP, Task, predict_in_tiles
 from convcnp.data.source import seeded
+from convcnp.image_task import ImageTask
 from convcnp.zoo import WEIGHTS
 from helpers import held_out_tasks_of
 
-SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))
-CONVOLUTIONAL = [name for name in SHIPPED if "-convcnp" in name]
+SHIPPED = {
+    path.stem: json.loads(path.read_text())["experiment"] for path in sorted(WEIGHTS.glob("*.json"))
+}
+CONVOLUTIONAL = [name for name, e in SHIPPED.items() if e["model"]["name"].startswith("convcnp")]
+OF_IMAGES = [name for name, e in SHIPPED.items() if e["model"]["name"].startswith("grid-convcnp")]
 TOLERANCE = 1e-3  # of a predicted standard deviation
 
 
@@ -97,3 +103,27 @@ def test_tiles_give_the_numbers_of_one_piece(predictor):
 
 def test_there_are_trained_convolutional_models():
     assert CONVOLUTIONAL
+
+
+@pytest.mark.parametrize("name", OF_IMAGES)
+@torch.no_grad()
+def test_a_shift_of_image_and_mask_shifts_the_prediction(name):
+    model = convcnp.load(name).model
+    radius = model.receptive_radius
+    size = 2 * radius + 40
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.zeros(1, size, size, model.dim_y)
+    mask = torch.zeros(1, size, size, dtype=torch.bool)
+    inside = (0, slice(radius + 8, radius + 24), slice(radius + 8, radius + 24))
+    pixels[inside] = torch.rand(16, 16, model.dim_y, generator=generator)
+    mask[inside] = torch.rand(16, 16, generator=generator) < 0.3
+    task = ImageTask(pixels, mask)
+    moved = ImageTask(pixels.roll((5, -3), (1, 2)), mask.roll((5, -3), (1, 2)))
+    middle = slice(radius, -radius)
+    reference, predictive = model(task), model(moved)
+    stddev = task.as_images(reference.stddev)
+    for moment in ("mean", "stddev"):
+        first = task.as_images(getattr(reference, moment))
+        second = task.as_images(getattr(predictive, moment)).roll((-5, 3), (1, 2))
+        error = ((first - second).abs() / stddev)[:, middle, middle]
+        assert error[:, 5:-5, 5:-5].max() < TOLERANCE

@@ -23,9 +23,9 @@ from convcnp.data.table import (
     read_bytes,
     with_channels,
 )
+from convcnp.drawing import BLUE, as_png, new_figure
 from convcnp.errors import ShapeError, warnings_said
 from convcnp.evaluation import TEST_SEEDS, crps
-from convcnp.figures import BLUE, as_png, new_figure
 from convcnp.frames import read_table
 from convcnp.prediction import check_outputs, write_file
 from convcnp.predictor import Predictor

@@ -355,18 +355,79 @@ def compare(
 @app.command()
 def figure(
     name: Annotated[
-        str,
-        typer.Argument(
-            help="figure2, figure3, figure3-attncnp, light-curves, appendix-eq and so on."
-        ),
+        str, typer.Argument(help="figure2, figure3, light-curves, images-mnist, photo and so on.")
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the functions drawn.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 1,
+    results: Results = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Folder of runs, for models that do not ship.")] = Path(
+        "runs"
+    ),
 ) -> None:
     """Draw a figure of the paper with the shipped models."""
-    from convcnp.figures import draw_paper_figure
+    from convcnp.figures.paper import draw_paper_figure
+    from convcnp.figures.shelf import Shelf
 
-    print(f"Wrote {draw_paper_figure(name, out, seed)}.")
+    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs), out, seed)}.")
+
+
+@app.command()
+def complete(
+    photo: Annotated[Path, typer.Argument(help="A picture: PNG, JPEG, grey or colour, any size.")],
+    mask: Annotated[
+        Path | None,
+        typer.Option(help="A picture of the same size; where it is bright, pixels are missing."),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Share of the pixels to keep, such as 5%, drawn at random.")
+    ] = None,
+    box: Annotated[
+        str | None, typer.Option(help="Remove a box: left,top,width,height in pixels.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A shipped model or a run's directory; the best one shipped.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the pixels kept.")] = 1,
+) -> None:
+    """Fill the missing pixels of a picture, and show where not to trust them.
+
+    Transparent pixels are missing, too.
+    """
+    from rich.progress import Progress
+
+    from convcnp.completion import Photo, all_but, default_model, read_mask, within
+    from convcnp.completion import complete as fill
+    from convcnp.errors import SettingError
+    from convcnp.zoo import load
+
+    given = Photo.read(photo)
+    if mask is not None:
+        given = given.without(read_mask(mask, given.shape))
+    if keep is not None:
+        given = given.without(all_but(keep, given.shape, seed))
+    if box is not None:
+        given = given.without(within(box, given.shape))
+    if not given.missing.any():
+        raise SettingError(
+            f"Expected missing pixels, but all of {photo} are there; say which to fill with "
+            "--mask, --keep or --box, or make them transparent."
+        )
+    predictor = load(model or default_model())
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        row = bar.add_task("completing")
+        completion = fill(
+            predictor.model,
+            given,
+            progress=lambda done, total: bar.update(row, completed=done, total=total),
+        )
+    share = given.missing.float().mean().item()
+    print(
+        f"Filled {share:.1%} of {given.shape[1]} x {given.shape[0]} pixels with {predictor.name}; "
+        f"standard deviation there {completion.doubt[given.missing].mean():.3f} on average."
+    )
+    for path in completion.write(out, photo.stem):
+        print(f"Wrote {path}.")
 
 
 @app.command(hidden=True)

@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from convcnp.errors import SettingError, check_not_negative
+from convcnp.depthwise import depthwise
+from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.grid import Field, Padding
 
 Activation = Literal["relu", "gelu"]
@@ -64,23 +65,7 @@ class Convolution(nn.Module):
             raise SettingError(
                 f"activation must be 'relu' or 'gelu', got {activation!r}; choose one."
             )
-        if dim not in (1, 2):
-            raise SettingError(
-                f"dim must be 1 or 2, got {dim}; other grids have no convolutions here."
-            )
-        if padding not in ("unobserved", "zeros", "circular"):
-            raise SettingError(
-                f"padding must be 'unobserved', 'zeros' or 'circular', got {padding!r}; choose one."
-            )
-        if kernel_size < 1 or kernel_size % 2 == 0:
-            raise SettingError(
-                f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no "
-                "centre."
-            )
-        if min(channels_in, channels_out) < 1:
-            raise SettingError(
-                f"channels must be positive, got {channels_in} and {channels_out}; use at least 1."
-            )
+        check_layer(dim, kernel_size, padding, channels_in, channels_out)
         self.padding, self.activation = padding, activation
         self.conv = nn.Conv2d(
             channels_in,
@@ -106,6 +91,29 @@ class Convolution(nn.Module):
             return h, response
         on_field, on_constant = _ACTIVATIONS[self.activation]
         return on_field(h), on_constant(response)
+
+
+def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:
+    """Refuse a layer that cannot be."""
+    if dim not in (1, 2):
+        raise SettingError(f"dim must be 1 or 2, got {dim}; other grids have no convolutions here.")
+    check_kernel(kernel_size, padding)
+    if min(channels) < 1:
+        shown = " and ".join(map(str, channels))
+        raise SettingError(f"channels must be positive, got {shown}; use at least 1.")
+
+
+def check_kernel(kernel_size: int, padding: Padding) -> None:
+    """Refuse a kernel without a centre, and a padding that does not exist."""
+    if padding not in ("unobserved", "zeros", "circular"):
+        raise SettingError(
+            f"padding must be 'unobserved', 'zeros' or 'circular', got {padding!r}; choose one."
+        )
+    if kernel_size < 1 or kernel_size % 2 == 0:
+        raise SettingError(
+            f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no "
+            "centre."
+        )
 
 
 class CNN(nn.Module, ABC):
@@ -279,3 +287,100 @@ class UNet(CNN):
         return functional.interpolate(
             h, scale_factor=(1 if self.dim == 1 else 2, 2), mode="nearest"
         )
+
+
+class SeparableConvolution(nn.Module):
+    """Convolve every channel with a kernel of its own, then mix the channels at every cell.
+
+    Dimensions, and what lies beyond the grid, are those of `Convolution`.
+    """
+
+    def __init__(self, dim: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
+        super().__init__()
+        check_layer(dim, kernel_size, padding, channels)
+        self.padding = padding
+        size = (1, kernel_size) if dim == 1 else (kernel_size, kernel_size)
+        self.reach = (size[0] // 2, size[1] // 2)
+        self.depthwise = nn.Conv2d(channels, channels, size, groups=channels)
+        self.pointwise = nn.Conv2d(channels, channels, 1)
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+        """Return the convolved values, channel first, and their constant far from data."""
+        weight, bias = self.depthwise.weight, self.depthwise.bias
+        assert bias is not None
+        response = weight.sum((1, 2, 3)) * beyond + bias
+        if self.padding == "unobserved":
+            h = depthwise(h + (-beyond)[:, None, None], weight, response, padding=self.reach)
+        elif self.padding == "zeros":
+            h = depthwise(h, weight, bias, padding=self.reach)
+        else:
+            rows, columns = self.reach
+            h = functional.pad(h, (columns, columns, rows, rows), mode="circular")
+            h = depthwise(h, weight, bias, padding=(0, 0))
+        mixing, shift = self.pointwise.weight[:, :, 0, 0], self.pointwise.bias
+        return self.pointwise(h), functional.linear(response, mixing, shift)
+
+
+class SeparableBlock(nn.Module):
+    """Add to a field what separable convolutions make of it: `h + conv(relu(h))` with one layer."""
+
+    # Paper: says "convolutional layers with ReLU activations", not where in a block these stand.
+    # With the ReLU first, nothing stands in the way of what is handed on from block to block.
+    def __init__(
+        self, layers: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
+    ) -> None:
+        super().__init__()
+        check_positive("layers", layers)
+        self.layers = nn.ModuleList(
+            SeparableConvolution(dim, channels, kernel_size=kernel_size, padding=padding)
+            for _ in range(layers)
+        )
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+        """Apply the layers one after the other, and add what they read."""
+        change, change_beyond = h, beyond
+        for layer in self.layers:
+            change, change_beyond = layer(torch.relu(change), torch.relu(change_beyond))
+        return h + change, beyond + change_beyond
+
+
+class ResNet(CNN):
+    """Residual blocks of separable convolutions, at one resolution (Appendix D.1, for images).
+
+    Args:
+        channels: Channels of the input, of every layer and of the output.
+        blocks: Residual blocks.
+        layers: Separable convolutions in each block.
+    """
+
+    def __init__(
+        self,
+        dim: int = 2,
+        channels: int = 128,
+        *,
+        blocks: int = 4,
+        layers: int = 1,
+        kernel_size: int = 5,
+        padding: Padding = "unobserved",
+    ) -> None:
+        super().__init__(dim, padding)
+        check_not_negative("blocks", blocks)
+        self.channels_in = self.channels_out = channels
+        self.multiple = 1
+        self.receptive_radius = kernel_size // 2 * blocks * layers
+        self.blocks = nn.ModuleList(
+            SeparableBlock(layers, dim, channels, kernel_size=kernel_size, padding=padding)
+            for _ in range(blocks)
+        )
+
+    def layers_forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
+        """Apply the blocks one after the other."""
+        for block in self.blocks:
+            h, beyond = block(h, beyond)
+        return h, beyond

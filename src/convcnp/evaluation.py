@@ -28,7 +28,7 @@ TRAINING_SEEDS, VALIDATION_SEEDS, TEST_SEEDS = (
 
 @dataclass(frozen=True)
 class Score:
-    """Log-likelihood per target output, averaged over tasks, with its standard error over tasks."""
+    """Log-likelihood per target point, averaged over tasks, with its standard error over tasks."""
 
     log_likelihood: float
     standard_error: float
@@ -72,7 +72,7 @@ def log_likelihoods(
     tasks: Iterator[Task],
     device: torch.device | str = "cpu",
 ) -> Float[Tensor, " tasks"]:
-    """Return the log-likelihood per target output of each task."""
+    """Return the log-likelihood per target point of each task."""
     scores = []
     for task in tasks:
         task = task.to(device)

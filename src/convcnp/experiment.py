@@ -15,18 +15,22 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
+from convcnp.data.image_files import CelebA, ImageFolder
 from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
+from convcnp.data.mnist import Mnist, Zsmm
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.series import SeriesSource
 from convcnp.data.source import NamedSource
+from convcnp.data.svhn import Svhn
 from convcnp.data.table import TableSource
 from convcnp.errors import ExperimentError
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
-from convcnp.models.attncnp import AttnCNP
+from convcnp.models.attncnp import AttnCNP, image_attncnp
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
+from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
 from convcnp.training import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
@@ -45,14 +49,24 @@ SOURCES: dict[str, NamedSource] = {
     ),
     "plasticc": PlasticcSource(),
     "table": TableSource(),
+    "mnist": Mnist(),
+    "svhn": Svhn(),
+    "celeba32": CelebA(size=32),
+    "celeba64": CelebA(size=64),
+    "celeba": CelebA(size=None),
+    "zsmm": Zsmm(),
+    "image-folder": ImageFolder(),
 }
 
 # Each name with its builder, and the functions whose keyword-only arguments are its settings.
 MODELS: dict[str, tuple[Callable[..., Model], Sequence[Callable[..., Any]]]] = {
     "cnp": (CNP, (CNP,)),
     "attncnp": (AttnCNP, (AttnCNP,)),
+    "image-attncnp": (image_attncnp, (image_attncnp,)),
     "convcnp": (convcnp, (convcnp, ConvCNP)),
     "convcnpxl": (convcnpxl, (convcnpxl, ConvCNP)),
+    "grid-convcnp": (grid_convcnp, (grid_convcnp,)),
+    "grid-convcnpxl": (grid_convcnpxl, (grid_convcnpxl,)),
     "convcnp-ours": (convcnp_ours, (convcnp_ours, ConvCNP)),
 }
 

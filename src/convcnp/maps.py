@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from convcnp.drawing import as_png, new_figure
 from convcnp.errors import SettingError
-from convcnp.figures import as_png, new_figure
 from convcnp.plane import PointsTable
 from convcnp.predictor import Predictor
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from convcnp.drawing import BLACK, BLUE, as_png, new_figure
 from convcnp.errors import ConvCNPWarning
-from convcnp.figures import BLACK, BLUE, as_png, new_figure
 from convcnp.frames import SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
 

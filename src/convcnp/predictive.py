@@ -45,8 +45,11 @@ class GaussianPredictive(Normal):
         return torch.where(self.mask, super().log_prob(value), 0)  # type: ignore[no-untyped-call]
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
-        """Return each task's log-likelihood per target output that was asked for."""
-        count = self.mask.sum((1, 2)).clamp(min=1)
+        """Return each task's log-likelihood per target point, summed over its channels.
+
+        Outputs that were not asked for count for nothing, and points without any do not count.
+        """
+        count = self.mask.any(-1).sum(1).clamp(min=1)
         return self.log_prob(value).sum((1, 2)) / count
 
     def quantile(self, level: float) -> Float[Tensor, "B M Dy"]:

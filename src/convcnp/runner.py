@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 import torch
 
+from convcnp.data.images import ImageSource
 from convcnp.data.source import Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
@@ -64,6 +65,7 @@ def run(
         "parameters": model.num_parameters,
         "seed": experiment.training.seed,
         "steps": progress.step,
+        **_epochs(source, experiment.training.batch_size * progress.step),
         "best_step": progress.best_step,
         "validation_log_likelihood": progress.best_score,
         "seconds": round(progress.seconds, 1),
@@ -74,6 +76,14 @@ def run(
     }
     write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
     return result
+
+
+def _epochs(source: Source, tasks: int) -> dict[str, Any]:
+    """Say how many images there are to train on, and how often each was seen on average."""
+    if not isinstance(source, ImageSource):
+        return {}
+    images = len(source.images())
+    return {"training_images": images, "epochs": round(tasks / images, 2)}
 
 
 def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict[str, Any]:

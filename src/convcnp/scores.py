@@ -72,10 +72,11 @@ def constant(task: Task) -> GaussianPredictive:
 
 
 def _on_real_years(predict: Predict, task: Task) -> dict[str, float]:
-    """Score predictions of populations in thousands."""
+    """Score predictions of populations in thousands, both of a year together."""
     assert task.y_target is not None
     predictive = predict(task)
-    log_likelihood = predictive.log_likelihood(task.y_target).mean().item() - math.log(UNIT)
+    change_of_units = task.dim_y * math.log(UNIT)
+    log_likelihood = predictive.log_likelihood(task.y_target).mean().item() - change_of_units
     bands = {level: covered(predictive, task.y_target, level / 100) for level in (50, 90)}
     shares = {f"coverage_{k}": v[predictive.mask].double().mean().item() for k, v in bands.items()}
     return {"log_likelihood": log_likelihood, **shares}

@@ -99,10 +99,11 @@ def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
         rows.append([label, parameters, *map(_score, ours)])
         theirs = [paper["values"].get(column, {}).get(model) for column in columns]
         if any(theirs):
-            counted = f"{paper['parameters'][model]:,}"
+            counted = f"{paper['parameters'][model]:,}" if "parameters" in paper else ""
             rows.append([f"{label}, paper", counted, *(f"{t[0]:.2f}" if t else "" for t in theirs)])
     by_column = [[cells.get(f"{column}-{row}") for row in paper["rows"]] for column in columns]
-    rows.append(["Exact GP", "", *map(_ceiling, by_column)])
+    if any(cell and "exact_gp" in cell for column in by_column for cell in column):
+        rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
 

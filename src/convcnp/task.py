@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -102,6 +103,30 @@ class Task:
 
         return cls(*map(padded, _FIELDS))  # type: ignore[arg-type]
 
+    def packed(self) -> Task:
+        """Drop context points that no task of the batch needs, by moving the observed to the front.
+
+        Example:
+            >>> mask = torch.tensor([[[False], [True], [False], [True]]])
+            >>> x = torch.arange(4.0)[None, :, None]
+            >>> Task(x, x, x, context_mask=mask).packed().x_context.flatten().tolist()
+            [1.0, 3.0]
+        """
+        is_observed = self.context_mask.any(-1)  # (B, N)
+        length = int(is_observed.sum(1).max())
+        if length == is_observed.shape[1]:
+            return self
+        first = is_observed.byte().argsort(dim=1, descending=True, stable=True)[:, :length, None]
+
+        def chosen(tensor: Tensor) -> Tensor:
+            return tensor.gather(1, first.expand(-1, -1, tensor.shape[2]))
+
+        return Task(
+            *(chosen(self.x_context), chosen(self.y_context), self.x_target, self.y_target),
+            context_mask=chosen(self.context_mask),
+            target_mask=self.target_mask,
+        )
+
     def to(self, device: torch.device | str) -> Task:
         """Move every tensor to a device; precisions stay as they are."""
         return self._unchecked(lambda tensor: tensor.to(device))
@@ -121,7 +146,7 @@ class Task:
         return self._unchecked(lambda tensor: tensor[index])
 
     def _unchecked(self, function: Callable[[Tensor], Tensor]) -> Task:
-        new = object.__new__(type(self))
+        new = copy.copy(self)
         for name in _FIELDS:
             tensor = getattr(self, name)
             setattr(new, name, None if tensor is None else function(tensor))

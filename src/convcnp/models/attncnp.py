@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
@@ -35,9 +37,10 @@ class AttnCNP(CNP):
         width: int = 128,
         num_heads: int = 8,
         self_attention: int = 0,
+        decoder: Sequence[int] | None = None,
         sigma_floor: float = 0.0,
     ) -> None:
-        super().__init__(dim_x, dim_y, width=width, sigma_floor=sigma_floor)
+        super().__init__(dim_x, dim_y, width=width, decoder=decoder, sigma_floor=sigma_floor)
         check_not_negative("self_attention", self_attention)
         self.input_embedding = mlp([dim_x, width, width])
         self.self_attention = nn.ModuleList(
@@ -68,6 +71,7 @@ class Attention(nn.Module):
                 "are usual."
             )
         self.num_heads = num_heads
+        self.attend: Callable[..., Tensor] = scaled_dot_product_attention
         self.query, self.key, self.value = (nn.Linear(width, width, bias=False) for _ in range(3))
         self.output = nn.Linear(width, width)
 
@@ -85,8 +89,32 @@ class Attention(nn.Module):
         )
         empty = ~present.any(1)  # a softmax over nothing is NaN
         mask = None if present.all() else (present | empty[:, None])[:, None, None]
-        mixed = scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
+        mixed = self.attend(q, k, v, attn_mask=mask).transpose(1, 2).flatten(2)
         return self.output(torch.where(empty[:, None, None], 0, mixed))
+
+
+def written_out_attention(
+    q: Float[Tensor, "B heads M C"],
+    k: Float[Tensor, "B heads N C"],
+    v: Float[Tensor, "B heads N C"],
+    attn_mask: Bool[Tensor, "B 1 1 N"] | None = None,
+) -> Float[Tensor, "B heads M C"]:
+    """Do what `scaled_dot_product_attention` does, holding the weights of all pairs of points."""
+    similarity = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5  # (B, heads, M, N)
+    if attn_mask is not None:
+        similarity = similarity.masked_fill(~attn_mask, -torch.inf)
+    return torch.softmax(similarity, -1) @ v
+
+
+def write_out_attention(model: AttnCNP) -> AttnCNP:
+    """Let a model hold the weights of all pairs of points, as in the paper's time, and return it.
+
+    The predictions stay; memory then grows with the number of context points times targets.
+    """
+    for module in model.modules():
+        if isinstance(module, Attention):
+            module.attend = written_out_attention
+    return model
 
 
 class SelfAttention(nn.Module):
@@ -104,3 +132,25 @@ class SelfAttention(nn.Module):
         """Return the context points, each knowing of the others."""
         points = self.norm_attention(points + self.attention(points, points, points, present))
         return self.norm_feed_forward(points + self.feed_forward(points))
+
+
+def image_attncnp(
+    dim_x: int = 2,
+    dim_y: int = 1,
+    *,
+    self_attention: int = 2,
+    sigma_floor: float = 0.1,
+) -> AttnCNP:
+    """Build the paper's AttnCNP for images (Appendix B).
+
+    Example:
+        >>> image_attncnp(dim_y=3).num_parameters
+        336390
+    """
+    return AttnCNP(
+        dim_x,
+        dim_y,
+        self_attention=self_attention,
+        decoder=(64, 64, 64, 64),
+        sigma_floor=sigma_floor,
+    )

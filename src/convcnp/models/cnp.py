@@ -23,6 +23,7 @@ class CNP(Model):
 
     Args:
         width: Hidden units of every layer.
+        decoder: Hidden units of the decoder's layers; two of `width` if left out.
         sigma_floor: Added to every predicted standard deviation.
 
     Example:
@@ -31,18 +32,26 @@ class CNP(Model):
     """
 
     def __init__(
-        self, dim_x: int = 1, dim_y: int = 1, *, width: int = 128, sigma_floor: float = 0.0
+        self,
+        dim_x: int = 1,
+        dim_y: int = 1,
+        *,
+        width: int = 128,
+        decoder: Sequence[int] | None = None,
+        sigma_floor: float = 0.0,
     ) -> None:
         super().__init__(dim_x, dim_y)
         check_positive("width", width)
         check_not_negative("sigma_floor", sigma_floor)
         self.sigma_floor = sigma_floor
         self.encoder = mlp([dim_x + point_channels(dim_y), width, width, width])
-        self.decoder = mlp([dim_x + width, width, width, 2 * dim_y])
+        hidden = (width, width) if decoder is None else decoder
+        self.decoder = mlp([dim_x + width, *hidden, 2 * dim_y])
 
     def forward(self, task: Task) -> GaussianPredictive:
         """Return the predictive distribution at the targets."""
         self.check(task)
+        task = task.packed()
         dtype = next(self.parameters()).dtype
         code = self.encode(task, self.embed(task, dtype), dtype)  # (B, M, C)
         decoded = self.decoder(torch.cat([task.x_target.to(dtype), code], -1))

@@ -10,14 +10,17 @@ from torch import Tensor
 
 from convcnp.errors import SettingError, check_positive
 from convcnp.grid import ranges
+from convcnp.image_task import ImageTask
 from convcnp.models.convcnp import ConvCNP
+from convcnp.models.grid_convcnp import GridConvCNP
+from convcnp.models.image_tiling import predict_image_in_tiles
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 
 @torch.no_grad()
 def predict_in_tiles(
-    model: ConvCNP,
+    model: ConvCNP | GridConvCNP,
     task: Task,
     *,
     cells_per_tile: int = 2**16,
@@ -27,7 +30,7 @@ def predict_in_tiles(
 
     A prediction depends on what lies within the model's receptive radius and on the phase of the
     grid, and on nothing else. So a tile is the model's ordinary prediction for a part of the
-    targets, on a grid anchored where the whole task's grid would be.
+    targets, on a grid anchored where the whole task's grid would be; of an image, a part of it.
 
     Args:
         cells_per_tile: Size of the grid that one tile may have, its overlap with others included;
@@ -35,6 +38,11 @@ def predict_in_tiles(
         progress: Called after every tile with the number of targets done and asked for.
     """
     model.check(task)
+    if isinstance(model, GridConvCNP):
+        assert isinstance(task, ImageTask)
+        return predict_image_in_tiles(
+            model, task, pixels_per_tile=cells_per_tile, progress=progress
+        )
     check_positive("cells_per_tile", cells_per_tile)
     if model.margin is not None:
         raise SettingError(

@@ -1,0 +1,103 @@
+"""Images with some of their pixels observed (Section 5.4, Appendix D)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Bool, Float, Int, UInt8
+from torch import Tensor
+
+from convcnp.data.source import Familiar, Part
+from convcnp.errors import SettingError
+from convcnp.image_task import PIXELS_PER_UNIT, ImageTask
+from convcnp.normaliser import AsIs, Normaliser
+from convcnp.predictive import GaussianPredictive
+from convcnp.task import Task
+
+
+@runtime_checkable
+class ImageSet(Protocol):
+    """Images of one size: a tensor, or files that are decoded when they are asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, indices: Int[Tensor, " n"], /) -> UInt8[Tensor, "n H W C"]: ...
+
+
+@dataclass(frozen=True)
+class ImageSource(ABC):
+    """Images drawn from a set, with randomly chosen pixels as context and all pixels as targets.
+
+    A new set is a subclass with one method, `images`.
+
+    Args:
+        part: Which images: those to train on, to choose a model by, or to judge it by.
+        min_context: The number of context pixels is drawn from this share of all pixels ...
+        max_context: ... to this share.
+        sizes: Draw that number for every image, or once for a batch.
+    """
+
+    options: ClassVar[tuple[str, ...]] = ("min_context", "max_context", "sizes")
+    normaliser: ClassVar[Normaliser] = AsIs()
+    familiar: ClassVar[Familiar] = Familiar(
+        (1 / PIXELS_PER_UNIT, 1 / PIXELS_PER_UNIT), largest=1.0, spacing=1 / PIXELS_PER_UNIT
+    )
+
+    part: Literal["training"] | Part = "training"
+    min_context: float = 0.01
+    max_context: float = 0.5
+    sizes: Literal["batch", "task"] = "task"
+    dim_x: int = 2
+    dim_y: int = 3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.min_context <= self.max_context <= 1:
+            raise SettingError(
+                "Shares of pixels must satisfy 0 <= min_context <= max_context <= 1, got "
+                f"{self.min_context} and {self.max_context}."
+            )
+        if self.sizes not in ("batch", "task"):
+            raise SettingError(f"sizes must be 'batch' or 'task', got {self.sizes!r}; choose one.")
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
+        """Draw images with replacement, and the pixels of each that are observed."""
+        images = self.images()
+        chosen = torch.randint(len(images), (batch_size,), generator=generator)
+        pixels = images[chosen].float() / 255
+        return ImageTask(pixels, self._context(pixels, generator), pixels)
+
+    def _context(
+        self, pixels: Float[Tensor, "B H W C"], generator: torch.Generator
+    ) -> Bool[Tensor, "B H W"]:
+        """Draw how many pixels are observed, and which."""
+        batch_size, height, width, _ = pixels.shape
+        total = height * width
+        least, most = math.ceil(self.min_context * total), int(self.max_context * total)
+        groups = batch_size if self.sizes == "task" else 1
+        counts = torch.randint(least, most + 1, (groups, 1), generator=generator)
+        order = torch.rand(batch_size, total, generator=generator).argsort(1)
+        mask = torch.zeros(batch_size, total, dtype=torch.bool)
+        mask.scatter_(1, order, torch.arange(total) < counts.expand(batch_size, 1))
+        return mask.unflatten(1, (height, width))
+
+    def held_out(self, part: Part) -> ImageSource:
+        """Return the source of images that training never sees, with sizes drawn per image."""
+        return replace(self, part=part, sizes="task")
+
+    def ceiling(self, task: Task) -> GaussianPredictive | None:
+        """Return the best possible prediction, where it is known: here it is not."""
+        return None
+
+    @abstractmethod
+    def images(self) -> ImageSet:
+        """Return the images of this part, read when they are first asked for."""
+
+
+def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:
+    """Return the last twelfth of a training set, to choose a model by, or else all before it."""
+    split = len(images) - len(images) // 12
+    return images[split:] if part == "validation" else images[:split]

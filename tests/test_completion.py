@@ -1,0 +1,273 @@
+"""Completion of photographs: what is missing, what is filled, and what is refused."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from convcnp.cli import main
+from convcnp.completion import (
+    Completion,
+    Photo,
+    all_but,
+    complete,
+    default_model,
+    read_mask,
+    within,
+)
+from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError
+from convcnp.models.convcnp import convcnp
+from convcnp.models.grid_convcnp import grid_convcnp
+from helpers import assert_equal, lively, write_untrained
+
+
+def random_array(*shape, seed=0):
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+
+
+def saved(path, array, **options):
+    Image.fromarray(array).save(path, **options)
+    return path
+
+
+# --- Reading --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(7, 9), (7, 9, 3)])
+def test_a_png_is_read_exactly(tmp_path, shape):
+    array = random_array(*shape)
+    photo = Photo.read(saved(tmp_path / "photo.png", array))
+    assert photo.shape == (7, 9)
+    assert photo.pixels.shape == (7, 9, 1 if len(shape) == 2 else 3)
+    assert ((255 * photo.pixels).round().numpy().squeeze() == array).all()
+    assert not photo.missing.any()
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+def test_transparent_pixels_are_missing(tmp_path, channels):
+    array = random_array(5, 6, channels)
+    array[..., -1] = 255
+    array[1:3, 2, -1] = 0
+    photo = Photo.read(saved(tmp_path / "photo.png", array))
+    assert photo.pixels.shape == (5, 6, channels - 1)
+    assert torch.nonzero(photo.missing).tolist() == [[1, 2], [2, 2]]
+
+
+def test_other_kinds_of_pictures_are_read(tmp_path):
+    colour, grey = random_array(8, 8, 3), random_array(8, 8)
+    assert Photo.read(saved(tmp_path / "a.jpg", colour)).pixels.shape == (8, 8, 3)
+    assert Photo.read(saved(tmp_path / "b.jpeg", grey)).pixels.shape == (8, 8, 1)
+    Image.fromarray(colour).convert("P").save(tmp_path / "palette.png")
+    assert Photo.read(tmp_path / "palette.png").pixels.shape == (8, 8, 3)
+    Image.fromarray(colour).convert("CMYK").save(tmp_path / "cmyk.jpg")
+    assert Photo.read(tmp_path / "cmyk.jpg").pixels.shape == (8, 8, 3)
+    Image.fromarray(grey > 99).save(tmp_path / "bilevel.png")
+    assert Photo.read(tmp_path / "bilevel.png").pixels.unique().tolist() == [0.0, 1.0]
+    deep = (grey.astype(np.uint16) << 8) + 255
+    pixels = Photo.read(saved(tmp_path / "deep.png", deep)).pixels
+    assert_equal(pixels[..., 0], torch.from_numpy(deep / 65535).float(), 1e-6)
+
+
+def test_a_photograph_is_turned_upright(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was turned by a quarter
+    saved(tmp_path / "photo.png", random_array(4, 6), exif=exif)
+    assert Photo.read(tmp_path / "photo.png").shape == (6, 4)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"\x89PNG\r\n\x1a\n123"])
+def test_a_file_that_is_no_picture_is_named(tmp_path, content):
+    (tmp_path / "photo.png").write_bytes(content)
+    with pytest.raises(DataError, match=r"photo.png must be a whole picture .* cannot be read"):
+        Photo.read(tmp_path / "photo.png")
+
+
+def test_a_cut_missing_or_odd_file_is_named(tmp_path):
+    whole = saved(tmp_path / "whole.png", random_array(40, 40, 3)).read_bytes()
+    (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match=r"cut.png must be a whole picture"):
+        Photo.read(tmp_path / "cut.png")
+    with pytest.raises(DataError, match=r"nothing.png does not exist; check the path"):
+        Photo.read(tmp_path / "nothing.png")
+    with pytest.raises(DataError, match="must be a whole picture"):
+        Photo.read(tmp_path)
+
+
+# --- What is missing ------------------------------------------------------------------------------
+
+
+def test_bright_pixels_of_a_mask_are_missing(tmp_path):
+    array = np.zeros((4, 5), dtype=np.uint8)
+    array[2, 3] = 255
+    path = saved(tmp_path / "mask.png", array)
+    assert torch.nonzero(read_mask(path, (4, 5))).tolist() == [[2, 3]]
+    with pytest.raises(ShapeError, match=r"expected 6 x 4 pixels, got 5 x 4 in .*mask.png"):
+        read_mask(path, (4, 6))
+
+
+@pytest.mark.parametrize(
+    "keep, kept", [("5%", 10), ("0.05", 10), (" 12.5 %", 25), ("0%", 0), ("100%", 200), ("1", 200)]
+)
+def test_a_share_is_kept_at_random(keep, kept):
+    missing = all_but(keep, (10, 20), seed=1)
+    assert (~missing).sum() == kept
+    assert torch.equal(missing, all_but(keep, (10, 20), seed=1))
+    if 0 < kept < 200:
+        assert not torch.equal(missing, all_but(keep, (10, 20), seed=2))
+
+
+@pytest.mark.parametrize("keep", ["", "some", "120%", "-5%", "5", "1.2.3", "5%%", "nan"])
+def test_an_impossible_share_is_refused(keep):
+    with pytest.raises(SettingError, match=r"--keep must be a share .* got '.*'; write 5%"):
+        all_but(keep, (4, 4), seed=1)
+
+
+def test_a_box_is_left_top_width_height():
+    missing = within("1, 2,3,1", (4, 5))
+    assert torch.nonzero(missing).tolist() == [[2, 1], [2, 2], [2, 3]]
+    assert within("0,0,5,4", (4, 5)).all()
+
+
+@pytest.mark.parametrize(
+    "box", ["", "1,2,3", "1,2,0,4", "3,0,3,1", "0,4,1,1", "-1,0,2,2", "a,b,c,d"]
+)
+def test_an_impossible_box_is_refused(box):
+    with pytest.raises(SettingError, match=r"--box must be left,top,width,height.*of 5 x 4, got"):
+        within(box, (4, 5))
+
+
+# --- Completion -----------------------------------------------------------------------------------
+
+
+def random_photo(channels: int, missing: float = 0.6) -> Photo:
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(20, 24, channels, generator=generator)
+    return Photo(pixels, torch.rand(20, 24, generator=generator) < missing)
+
+
+def colour_model():
+    return lively(grid_convcnp(dim_y=3)).float().eval()
+
+
+def grey_model():
+    return lively(grid_convcnp()).float().eval()
+
+
+@pytest.mark.parametrize("build", [grey_model, colour_model])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_given_pixels_stay_and_missing_ones_are_the_mean(build, channels):
+    photo = random_photo(channels)
+    completion = complete(build(), photo)
+    assert completion.mean.shape == completion.stddev.shape == (20, 24, channels)
+    assert torch.equal(completion.pixels[~photo.missing], photo.pixels[~photo.missing])
+    mean = completion.mean.clamp(0, 1)
+    assert torch.equal(completion.pixels[photo.missing], mean[photo.missing])
+    assert (completion.doubt[photo.missing] >= 0.1).all()
+    assert not completion.doubt[~photo.missing].any()
+
+
+def test_what_stands_at_missing_pixels_does_not_matter():
+    photo, model = random_photo(3), colour_model()
+    other = Photo(torch.where(photo.missing[..., None], 0.123, photo.pixels), photo.missing)
+    assert torch.equal(complete(model, other).pixels, complete(model, photo).pixels)
+
+
+def test_tiles_do_not_show():
+    photo, model, reports = random_photo(3), colour_model(), []
+    whole = complete(model, photo)
+    tiles = complete(
+        model, photo, pixels_per_tile=32 * 32, progress=lambda *report: reports.append(report)
+    )
+    assert len(reports) > 3
+    assert_equal(tiles.mean, whole.mean, 1e-5)
+    assert_equal(tiles.stddev, whole.stddev, 1e-5)
+
+
+def test_a_grey_model_sees_the_channels_one_by_one():
+    photo, model = random_photo(3), grey_model()
+    green = Photo(photo.pixels[..., 1:2], photo.missing)
+    assert_equal(complete(model, green).mean[..., 0], complete(model, photo).mean[..., 1], 1e-6)
+
+
+def test_a_model_that_is_not_of_images_is_refused():
+    with pytest.raises(ShapeError, match="needs a model of images, got a ConvCNP"):
+        complete(convcnp(), random_photo(1))
+
+
+def test_pictures_are_written(tmp_path):
+    photo = random_photo(3)
+    completion = Completion(photo, torch.full((20, 24, 3), 0.5), torch.full((20, 24, 3), 0.2))
+    completed, stddev, figure = completion.write(tmp_path / "new", "photo")
+    arrays = []
+    for path in (completed, stddev, figure):
+        with Image.open(path) as image:
+            arrays.append(np.array(image))
+    assert (arrays[0] == (255 * completion.pixels).round().byte().numpy()).all()
+    assert (arrays[1] == 255 * photo.missing.numpy()).all()
+    assert arrays[2].shape[1] > 1000
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        DataError, match=r"Expected a folder that can be written, but .*file cannot"
+    ):
+        completion.write(tmp_path / "file", "photo")
+
+
+def test_the_default_model_is_the_best_that_ships(tmp_path, monkeypatch):
+    monkeypatch.setattr("convcnp.zoo.WEIGHTS", tmp_path)
+    with pytest.raises(ModelNotFoundError, match="ships with the package, but there is none"):
+        default_model()
+    for name in ("mnist-convcnp", "celeba32-convcnp", "celeba32-convcnpxl"):
+        (tmp_path / f"{name}.json").touch()
+        assert default_model() == name
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Leave a directory as a finished run would, with an untrained model of colour images."""
+    directory = tmp_path_factory.mktemp("run")
+    write_untrained(directory, "celeba32", {"name": "grid-convcnp"})
+    return directory
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["convcnp", "complete", *map(str, arguments)])
+    main()
+
+
+def test_the_command_writes_three_pictures(trained, tmp_path, monkeypatch, capsys):
+    photo = saved(tmp_path / "photo.jpg", random_array(20, 30, 3))
+    mask = saved(tmp_path / "mask.png", random_array(20, 30) > 250)
+    options = ["--mask", mask, "--keep", "50%", "--box", "0,0,5,5"]
+    with pytest.raises(SystemExit) as stop:
+        run(monkeypatch, photo, *options, "--model", trained, "--out", tmp_path / "out")
+    assert stop.value.code == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"photo-completed.png", "photo-stddev.png", "photo-figure.png"}
+    output = " ".join(capsys.readouterr().out.split())
+    assert "of 30 x 20 pixels" in output
+    assert "photo-completed.png" in output
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "all of"),
+        (["--keep", "lots"], "--keep must be a share"),
+        (["--box", "0,0,99,99"], "--box must be left,top,width,height"),
+        (["--mask", "nothing.png"], "nothing.png does not exist"),
+        (["--keep", "5%", "--model", "nothing"], "Expected the name of a shipped model"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_exit_code_2(
+    options, sentence, tmp_path, monkeypatch, capsys
+):
+    photo = saved(tmp_path / "photo.png", random_array(20, 30))
+    with pytest.raises(SystemExit) as stop:
+        run(monkeypatch, photo, *options)
+    assert stop.value.code == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
