@@ -2,7 +2,11 @@
 
 import gzip
 import json
+import signal
 import struct
+import subprocess
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +31,8 @@ TINY = (
     *("training.steps=12", "training.batch_size=4", "training.validate_every=6"),
     *("training.validation_tasks=4", "training.checkpoint_every=4", "evaluation.num_tasks=4"),
 )
+
+ROOT = Path(__file__).parent.parent
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -134,6 +140,28 @@ def moments(model: Model, task: Task) -> Tensor:
 def assert_equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
     """Compare absolutely; NaN equals nothing, so it fails."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
+
+
+def interrupted(command: Sequence[str], directory: Path) -> str:
+    """Start a run, interrupt it after its first checkpoint, and return what it said."""
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        # Where the tests run in the background they ignore interrupts, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    until = time.monotonic() + 120
+    while not (directory / "checkpoint.safetensors").exists():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    return errors
 
 
 def held_out_tasks_of(experiment: Experiment) -> Source:
