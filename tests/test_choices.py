@@ -74,6 +74,13 @@ def test_units_are_learned_from_the_training_series_alone():
     assert first.data["scale"][0] == pytest.approx(3 / 2**0.5, abs=0.2)
 
 
+def test_a_series_that_climbs_is_seen_relative_to_each_window():
+    frame = long_series()
+    assert planned(frame)[0].data["units"] == "fixed"
+    climbing = frame.assign(v=frame["v"] + frame["t"] / 40)
+    assert planned(climbing)[0].data["units"] == "series"
+
+
 def test_levels_that_differ_much_are_taken_from_each_series():
     frame = series_frame(20)
     size = frame["id"].str[1:].astype(int)
