@@ -10,13 +10,13 @@ from PIL import Image
 from convcnp.cli import main
 from convcnp.completion import (
     Completion,
-    Photo,
     all_but,
     complete,
     default_model,
     read_mask,
     within,
 )
+from convcnp.data.photo import Photo
 from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError
 from convcnp.models.convcnp import convcnp
 from convcnp.models.grid_convcnp import grid_convcnp

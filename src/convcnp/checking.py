@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import torch
 
-from convcnp.choices import typical_gaps
 from convcnp.data.source import seeded
 from convcnp.data.table import (
     Layout,
@@ -29,6 +28,7 @@ from convcnp.evaluation import TEST_SEEDS, crps
 from convcnp.frames import read_table
 from convcnp.prediction import check_outputs, write_file
 from convcnp.predictor import Predictor
+from convcnp.table_choices import typical_gaps
 from convcnp.zoo import load
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)

@@ -396,8 +396,9 @@ def complete(
     """
     from rich.progress import Progress
 
-    from convcnp.completion import Photo, all_but, default_model, read_mask, within
+    from convcnp.completion import all_but, default_model, read_mask, within
     from convcnp.completion import complete as fill
+    from convcnp.data.photo import Photo
     from convcnp.errors import SettingError
     from convcnp.zoo import load
 

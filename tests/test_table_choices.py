@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from convcnp import choices
-from convcnp.choices import Wanted, plan, typical_gaps
+from convcnp.choices import Wanted
 from convcnp.data.table import Rows, choose_layout
 from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
+from convcnp.table_choices import plan_table, typical_gaps
 from helpers import TINY, points_frame, series_frame
 
 
@@ -20,7 +21,7 @@ def quick(monkeypatch):
 def planned(frame, overrides=(), minutes=10.0, **names):
     said = []
     wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
-    return plan(frame, "table.csv", "", wanted, said.append), " ".join(said)
+    return plan_table(frame, "table.csv", "", wanted, said.append), " ".join(said)
 
 
 def long_series(rows=400, gap=1.0):
@@ -56,7 +57,7 @@ def test_settings_come_from_a_file_too(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
     wanted = Wanted.of({}, path, ["training.seed=4"])
-    experiment = plan(series_frame(), "table.csv", "", wanted)
+    experiment = plan_table(series_frame(), "table.csv", "", wanted)
     assert experiment.model["name"] == "convcnpxl"
     assert experiment.data["window"] == 11
     assert experiment.training.seed == 4
