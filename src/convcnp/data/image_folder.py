@@ -58,8 +58,8 @@ def read_images(path: Path) -> Pictures:
     """Read all images, once as long as their files stay the same."""
     if not path.exists():
         raise DataError(
-            f"Expected a folder or zip file of images, but {path} does not exist; a model can "
-            "complete pictures without it, but not be trained or judged."
+            f"Expected a folder or zip file of images, but {path} does not exist; check the path, "
+            "or put it back."
         )
     return _read(path.resolve(), _state(path))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol, Self, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int, UInt8
@@ -17,6 +17,8 @@ from convcnp.image_task import PIXELS_PER_UNIT, ImageTask
 from convcnp.normaliser import AsIs, Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
+
+_Source = TypeVar("_Source", bound="PixelSource")
 
 
 @runtime_checkable
@@ -84,7 +86,7 @@ class PixelSource(ABC):
         mask.scatter_(1, order, torch.arange(total) < counts.expand(batch_size, 1))
         return mask.unflatten(1, (height, width))
 
-    def held_out(self, part: Part) -> Self:
+    def held_out(self: _Source, part: Part) -> _Source:
         """Return the source of images that training never sees, with sizes drawn per image."""
         return replace(self, part=part, sizes="task")
 
