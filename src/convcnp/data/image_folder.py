@@ -44,8 +44,8 @@ class Pictures:
 
     names: tuple[str, ...]
     sizes: tuple[tuple[int, int], ...]  # height and width in the files
-    pixels: tuple[UInt8[Tensor, "H W C"], ...]
-    missing: tuple[Bool[Tensor, "H W"] | None, ...]  # nothing where all pixels are there
+    pixels: tuple[UInt8[Tensor, "_ _ _"], ...]  # (H, W, C)
+    missing: tuple[Bool[Tensor, "_ _"] | None, ...]  # (H, W); nothing where all are there
     digest: str  # fingerprint of all files
 
     @property

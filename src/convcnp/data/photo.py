@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -67,7 +68,7 @@ def read_picture(path: Path) -> Image:
         ) from error
 
 
-def decoded(file: Path | IO[bytes]) -> Image:
+def decoded(file: Path | BytesIO) -> Image:
     """Decode a picture, upright; one that is not whole raises a ValueError that says why."""
     pillow = import_extra("PIL.Image", "images")
     upright = import_extra("PIL.ImageOps", "images").exif_transpose
