@@ -146,12 +146,11 @@ def picture(height: int = 20, width: int = 24, channels: int = 3, seed: int = 0)
     """Draw a smooth random picture, as bytes."""
     generator = np.random.default_rng(seed)
     rows, columns = np.mgrid[:height, :width][..., None] / 6
-    phase, slope = (
-        generator.uniform(0, 6, (2, channels)),
-        generator.uniform(0.5, 1.5, (2, channels)),
-    )
+    phase = generator.uniform(0, 6, (2, channels))
+    slope = generator.uniform(0.5, 1.5, (2, channels))
     waves = np.sin(slope[0] * rows + phase[0]) + np.cos(slope[1] * columns + phase[1])
-    return (127 + 60 * waves).astype(np.uint8).squeeze()
+    pixels = (127 + 60 * waves).astype(np.uint8)
+    return pixels if channels == 3 else pixels[..., 0]
 
 
 def write_pictures(folder: Path, count: int = 8, **options: int) -> Path:

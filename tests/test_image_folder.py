@@ -26,7 +26,7 @@ def shown(task, image=0):
     observed, asked = (
         task.as_images(mask)[image, ..., 0] for mask in (task.context_mask, task.target_mask)
     )
-    return task.as_images(task.y_target)[image], observed, asked
+    return task.as_images(task.y_context + task.y_target)[image], observed, asked
 
 
 def test_all_sizes_and_kinds_are_read(tmp_path):

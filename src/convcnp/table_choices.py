@@ -17,7 +17,7 @@ from convcnp.choices import Choices, Say, Wanted, training_choices
 from convcnp.cnn import UNet
 from convcnp.data.source import seeded
 from convcnp.data.table import ENOUGH_SERIES, FEWEST, Layout, Rows, TableSource, choose_layout
-from convcnp.errors import TableError
+from convcnp.errors import SettingError, TableError, check_positive
 from convcnp.experiment import Experiment
 from convcnp.frames import TimeAxis
 from convcnp.models.convcnp import ConvCNP
@@ -68,6 +68,7 @@ def _data_choices(
     given.update({key: value for key, value in settings.items() if key not in given})
     training = rows.of_part("training")
     gap = choices.choose("data.gap", typical_gaps(training), None)
+    _check_length("data.gap", gap, rows.x.shape[1], "input")
     choices.say(f"One unit of input is {_in_words(frame, layout, gap)}, the typical gap.")
     longest = int(training.lengths.max())
     whole = rows.is_split_by_series and longest <= _WINDOW[len(gap)]
@@ -94,6 +95,14 @@ def _data_choices(
     return source
 
 
+def _check_length(key: str, numbers: Sequence[float], expected: int, what: str) -> None:
+    if len(numbers) != expected:
+        raise SettingError(
+            f"{key} must have one number per {what}: expected {expected}, got {list(numbers)}; "
+            "leave it out to have it chosen."
+        )
+
+
 def _set_fields(layout: Layout) -> dict[str, Any]:
     fields = {field.name: getattr(layout, field.name) for field in dataclasses.fields(Layout)}
     return {name: value for name, value in fields.items() if value not in (None, ())}
@@ -115,6 +124,13 @@ def _check_rows(rows: Rows, layout: Layout) -> None:
             "predict with the model 'general', which needs no training."
         )
     training = rows.of_part("training")
+    steps = np.diff(training.x, axis=0)[np.diff(training.owners) == 0]
+    if not steps.any():
+        over = " and ".join(map(repr, layout.inputs or (layout.time,)))
+        raise TableError(
+            f"Expected rows that differ in {over}, but within every series all are the same; name "
+            "another column with --time, or other --inputs."
+        )
     for channel, name in enumerate(layout.values):
         y = training.y[:, channel]
         y = y[~np.isnan(y)]
@@ -206,6 +222,8 @@ def _unit_choices(source: TableSource, choices: Choices) -> TableSource:
     scale = typical if units == "series" else np.nanstd(y, 0)
     level = choices.choose("data.level", [float(f"{v:.9g}") for v in np.nanmean(y, 0)])
     scale = choices.choose("data.scale", [float(f"{v:.9g}") for v in scale])
+    for key, numbers in (("data.level", level), ("data.scale", scale)):
+        _check_length(key, numbers, source.dim_y, "value column")
     return replace(source, units=units, level=tuple(level), scale=tuple(scale))
 
 
@@ -224,6 +242,7 @@ def _model_choices(source: TableSource, choices: Choices) -> None:
         if dim == 1
         else f"The grid has {cells:g} cells per unit.",
     )
+    check_positive("model.points_per_unit", density)
     choices.choose("model.training_margin", 3.0)
     floor, why = _sigma_floor(source)
     choices.choose("model.sigma_floor", floor, f"No standard deviation is below {floor:g} {why}.")
@@ -240,6 +259,11 @@ def _model_choices(source: TableSource, choices: Choices) -> None:
         f"The network halves the grid {levels} times and sees {sees:.0f} units to either side, as "
         f"tasks are some {extent:.0f} units wide.",
     )
+    if not down:
+        raise SettingError(
+            "model.down must have the channels of at least one halving of the grid, got []; write "
+            "model.down=[16, 24]."
+        )
     choices.choose("model.up", [*reversed(down[:-1]), down[0]])
 
 
