@@ -44,6 +44,9 @@ def test_all_sizes_and_kinds_are_read(tmp_path):
     assert pictures.in_colour == 1
     for image in pictures.pixels[1:]:
         assert np.array_equal(image[..., 0].numpy(), grey)
+    spot = np.stack([picture(20, 20, channels=1)] * 3, -1)
+    spot[4, 5] = (200, 0, 0)
+    assert read_images(folder_of(tmp_path / "spot", a=spot)).in_colour == 1
 
 
 def test_a_zip_file_holds_the_same_images(tmp_path):

@@ -333,7 +333,13 @@ def test_the_real_command_is_interrupted_and_resumed_to_the_same_weights(
     changes = ["--set", "training.steps=60", "--set", "training.checkpoint_every=5"]
     path = str(request.getfixturevalue(kind) / data)
     given = ["--data", path, "--minutes", "0.1", *as_options(tiny), *changes]
-    process = subprocess.Popen([*command, *given], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, *given],
+        stderr=subprocess.PIPE,
+        text=True,
+        # Where the tests run in the background they ignore interrupts, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     until = time.monotonic() + 120
     while not (tmp_path / "out/checkpoint.safetensors").exists():
         assert process.poll() is None

@@ -19,6 +19,7 @@ _FEWEST_IMAGES = 5
 _SMALLEST = 4  # pixels along a side
 _WHOLE = 64  # pixels along the sides of images that are seen whole, at most
 _WINDOW = 48  # pixels along the sides of what is seen of larger ones
+_MOST_PIXELS = 2**18  # of a window: larger ones would not fit in memory
 _KERNELS = (5, 7, 9, 11)  # pixels across the network's filters
 _CHANNELS = 64
 _SIGMA_FLOOR = 0.01  # of the range from black to white
@@ -40,6 +41,11 @@ def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Exp
     source = Experiment.parse(choices.content).source()
     assert isinstance(source, ImageFolder)
     cells = math.prod(source.window)
+    if cells > _MOST_PIXELS:
+        raise SettingError(
+            f"data.window must have at most {_MOST_PIXELS:,} pixels, got "
+            f"{_in_pixels(source.window)}; a model of smaller windows completes any size as well."
+        )
     return training_choices(choices, source, cells, wanted.minutes, _LEARNING_RATE)
 
 

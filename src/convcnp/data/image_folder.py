@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 FEWEST = 3  # images: one of each part
 _KEPT_BYTES = 2**31  # of all images; of a large set of large ones only parts are kept
 _SMALLEST_PART = 128  # pixels along each side
-_GREY = 1 / 255  # mean difference between the channels of an image without colour
+_GREY = 8 / 255  # between channels: grey pixels differ by less, after compression
+_FEW = 1e-3  # of the pixels: an image with fewer that are not grey has no colour
 _LUMINANCE = (0.299, 0.587, 0.114)  # what red, green and blue add to the brightness
 _MOST_BOXES = 3
 _BOXES = (0.1, 0.6)  # sides, as shares of the image's
@@ -109,7 +111,7 @@ def _contents(path: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         for name in names:
             try:
                 yield name, (path / name).read_bytes() if archive is None else archive.read(name)
-            except (OSError, RuntimeError, zipfile.BadZipFile) as error:
+            except (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
                 raise DataError(
                     f"Expected to read {name} in {path}, but it failed ({error}); check its "
                     "permissions, or pack the files again without a password."
@@ -131,8 +133,8 @@ def _part(image: Image, side: int, number: int) -> Image:
 
 def _coloured(pixels: Float[Tensor, "H W C"]) -> Float[Tensor, "H W D"]:
     """Return one channel where the three are all but equal."""
-    differ = (pixels.amax(2) - pixels.amin(2)).mean() > _GREY
-    return pixels if differ else _in_channels(pixels, 1)
+    differ = pixels.amax(2) - pixels.amin(2) > _GREY
+    return pixels if differ.float().mean() > _FEW else _in_channels(pixels, 1)
 
 
 def _in_channels(pixels: Float[Tensor, "*B H W C"], channels: int) -> Float[Tensor, "*B H W D"]:
