@@ -217,7 +217,7 @@ def _predicted(predictor: Predictor, task: Task) -> GaussianPredictive:
 
 def draw_calibration(found: dict[str, Calibration]) -> bytes:
     """Draw how often values fall below each predicted quantile, beside how often they should."""
-    figure = new_figure(1, len(found), width=3.6, height=3.6)
+    figure = new_figure(1, len(found), width=3.6, height=3.9)
     for axes, (name, calibration) in zip(figure.axes, found.items(), strict=True):
         share = [float(np.mean(calibration.below <= level)) for level in _CURVE]
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8, linestyle="--")
