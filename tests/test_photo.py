@@ -68,3 +68,6 @@ def test_a_cut_missing_or_odd_file_is_named(tmp_path):
         Photo.read(tmp_path / "nothing.png")
     with pytest.raises(DataError, match="must be a whole picture"):
         Photo.read(tmp_path)
+    (tmp_path / "text.png").write_text("no picture")
+    with pytest.raises(DataError, match=r"cannot be read \(it is no picture of a known kind\)"):
+        Photo.read(tmp_path / "text.png")

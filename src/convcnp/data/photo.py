@@ -80,6 +80,8 @@ def decoded(file: Path | BytesIO) -> Image:
                 return upright(image)
     except FileNotFoundError:
         raise
+    except pillow.UnidentifiedImageError as error:
+        raise ValueError("it is no picture of a known kind") from error
     except Exception as error:  # a broken file makes pillow raise anything
         raise ValueError(str(error).rstrip(".") or type(error).__name__) from error
 
