@@ -33,8 +33,21 @@ def own_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _trained(tmp_path_factory.mktemp("own"), points_frame(), {"inputs": ("east", "north")})
 
 
-def _trained(folder, frame, names) -> Path:
+@pytest.fixture(scope="session")
+def own_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train a tiny model on images; the folder, `photos`, stands beside the run, `model`."""
     # Not at the top: the package is to be imported under the check of annotations.
+    from convcnp.choices import Wanted
+    from convcnp.own import train_own
+    from helpers import TINY_IMAGES, write_pictures
+
+    folder = tmp_path_factory.mktemp("own")
+    wanted = Wanted.of({}, overrides=TINY_IMAGES, minutes=0.1)
+    train_own(write_pictures(folder / "photos"), folder / "model", wanted)
+    return folder
+
+
+def _trained(folder, frame, names) -> Path:
     from convcnp.choices import Wanted
     from convcnp.own import train_own
     from helpers import TINY

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor, nn
 
 from convcnp.data.source import Source, seeded
@@ -30,6 +31,12 @@ TINY = (
     *("model.channels=4", "model.down=[4, 4]", "model.blocks=0", "model.points_per_unit=2"),
     *("training.steps=12", "training.batch_size=4", "training.validate_every=6"),
     *("training.validation_tasks=4", "training.checkpoint_every=4", "evaluation.num_tasks=4"),
+)
+
+# Likewise for images.
+TINY_IMAGES = (
+    *("model.channels=4", "model.kernel_size=3", "data.window=[12, 12]"),
+    *(setting for setting in TINY if not setting.startswith("model")),
 )
 
 ROOT = Path(__file__).parent.parent
@@ -128,6 +135,36 @@ def points_frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
     x = np.random.default_rng(seed).uniform(0, 8, (rows, 2))
     depth = np.sin(x[:, 0] / 2) + np.cos(x[:, 1] / 3)
     return pd.DataFrame({"east": x[:, 0], "north": x[:, 1], "depth": depth})
+
+
+def random_array(*shape: int, seed: int = 0) -> np.ndarray:
+    """Draw bytes."""
+    return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
+
+
+def saved(path: Path, array: np.ndarray, **options: Any) -> Path:
+    """Write pixels as a picture."""
+    Image.fromarray(array).save(path, **options)
+    return path
+
+
+def picture(height: int = 20, width: int = 24, channels: int = 3, seed: int = 0) -> np.ndarray:
+    """Draw a smooth random picture, as bytes."""
+    generator = np.random.default_rng(seed)
+    rows, columns = np.mgrid[:height, :width][..., None] / 6
+    phase = generator.uniform(0, 6, (2, channels))
+    slope = generator.uniform(0.5, 1.5, (2, channels))
+    waves = np.sin(slope[0] * rows + phase[0]) + np.cos(slope[1] * columns + phase[1])
+    pixels = (127 + 60 * waves).astype(np.uint8)
+    return pixels if channels == 3 else pixels[..., 0]
+
+
+def write_pictures(folder: Path, count: int = 8, **options: int) -> Path:
+    """Write smooth random pictures into a folder, 0.png and so on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i in range(count):
+        Image.fromarray(picture(seed=i, **options)).save(folder / f"{i}.png")
+    return folder
 
 
 def moments(model: Model, task: Task) -> Tensor:

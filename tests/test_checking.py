@@ -1,17 +1,28 @@
 """How far to trust a model: scores of values that were hidden."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import convcnp
-from convcnp.checking import Calibration, calibrations, held_out_source
+from convcnp import Predictor
+from convcnp.checking import Calibration, calibrations, held_out_images, held_out_source
 from convcnp.cli import app
 from convcnp.data.table import digest_of
-from convcnp.errors import ShapeError
-from helpers import points_frame, series_frame
+from convcnp.errors import ConvCNPWarning, ShapeError
+from helpers import (
+    TINY_IMAGES,
+    picture,
+    points_frame,
+    saved,
+    series_frame,
+    write_pictures,
+    write_untrained,
+)
 
 
 def test_coverage_is_the_share_of_values_inside_the_central_interval():
@@ -67,15 +78,57 @@ def test_a_model_of_one_channel_takes_columns_one_by_one(own_series):
         held_out_source(predictor, points_frame(), "", {"inputs": ("east", "north")})
 
 
-@pytest.mark.parametrize("kind", ["own_series", "own_points"])
-def test_the_command_prints_scores_and_draws_them(kind, request, tmp_path):
+def test_only_held_out_images_of_the_training_folder_are_used(own_images, tmp_path):
+    predictor = convcnp.load(own_images / "model")
+    own = held_out_images(predictor, own_images / "photos")
+    trained = predictor.experiment.source()
+    assert own.own.tolist() == trained.held_out("test").own.tolist()
+    other = held_out_images(predictor, write_pictures(tmp_path / "other", count=3))
+    assert len(other.own) == 3
+    moved = shutil.copytree(own_images / "photos", tmp_path / "moved")
+    assert len(held_out_images(predictor, moved).own) == 1
+
+
+def test_a_folder_that_has_changed_since_training_gets_a_warning(own_images, tmp_path):
+    folder = write_pictures(tmp_path / "photos")
+    fitted = Predictor.fit(folder, minutes=0.1, settings=TINY_IMAGES)
+    saved(folder / "new.png", picture(seed=99))
+    with pytest.warns(ConvCNPWarning, match="have changed since training"):
+        assert len(held_out_images(fitted, folder).own) == 9
+
+
+def test_hidden_pixels_alone_are_scored_channel_by_channel(own_images):
+    predictor = convcnp.load(own_images / "model")
+    source = held_out_images(predictor, own_images / "photos")
+    found = calibrations(predictor, source, tasks=5)
+    assert list(found) == ["red", "green", "blue"]
+    task = source.draw(5, convcnp.checking.seeded(convcnp.checking.TEST_SEEDS[0], 0))
+    hidden = task.target_mask[..., 0]
+    assert len(found["red"].below) == hidden.sum()
+    with torch.no_grad():
+        expected = predictor.model(task).log_prob(task.y_target)[..., 1][hidden]
+    assert found["green"].log_prob == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_shipped_models_of_images_are_checked_in_their_channels(digits, tmp_path):
+    write_untrained(tmp_path, "mnist", {"name": "grid-convcnp"})
+    source = held_out_images(convcnp.load(tmp_path), write_pictures(tmp_path / "photos"))
+    assert (source.values, len(source.own)) == (("grey",), 8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "channels"),
+    [("own_series", "table.csv", 1), ("own_points", "table.csv", 1), ("own_images", "photos", 3)],
+)
+def test_the_command_prints_scores_and_draws_them(kind, data, channels, request, tmp_path):
     folder, plot = request.getfixturevalue(kind), tmp_path / "calibration.png"
-    arguments = ["check", str(folder / "model"), "--data", str(folder / "table.csv")]
+    arguments = ["check", str(folder / "model"), "--data", str(folder / data)]
     options = ["--tasks", "6", "--plot", str(plot)]
     told = CliRunner().invoke(app, [*arguments, *options])
     assert told.exit_code == 0, told.output
     assert "90 % intervals hold" in " ".join(told.output.split())
     assert plot.read_bytes().startswith(b"\x89PNG")
     as_json = CliRunner().invoke(app, [*arguments, "--tasks", "6", "--json"]).stdout
-    (scores,) = json.loads(as_json).values()
+    scores, *others = json.loads(as_json).values()
+    assert len(others) == channels - 1
     assert {"log_likelihood", "crps", "coverage50", "coverage95", "values"} <= set(scores)

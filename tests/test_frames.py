@@ -133,6 +133,20 @@ def test_a_column_that_is_not_there_suggests_the_nearest(names):
         choose_columns(pd.DataFrame({"time": [0], "v": [1.0]}), *names)
 
 
+@pytest.mark.parametrize("names", [("t", "t", None), (None, "v", "v"), (None, ["v", "v"], None)])
+def test_a_column_has_one_role(names):
+    with pytest.raises(TableError, match=r"different columns for .* got '.' more than once"):
+        choose_columns(pd.DataFrame({"t": [0], "v": [1.0]}), *names)
+
+
+def test_a_number_among_dates_is_named():
+    column = pd.Series(["2020-01-01", "17.5", "2020-01-03"], name="t")
+    with pytest.raises(
+        TableError, match=r"Expected a date, as in other rows, .* got '17.5' in row"
+    ):
+        TimeAxis.of(column).numbers(column)
+
+
 def test_a_table_without_times_or_values_gets_a_sentence():
     with pytest.raises(TableError, match=r"Expected a column of times.*--time"):
         choose_columns(pd.DataFrame({"a": ["x"], "b": ["y"]}))

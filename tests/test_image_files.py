@@ -9,8 +9,7 @@ import torch
 from PIL import Image
 
 from convcnp.data import image_files
-from convcnp.data.image_files import CelebA, ImageFolder
-from convcnp.data.source import seeded
+from convcnp.data.image_files import CelebA, holds_images, image_names
 from convcnp.errors import ConvCNPError, DataError
 
 
@@ -49,8 +48,21 @@ def shades(images) -> list[int]:
     return images[torch.arange(len(images))][:, -1, -1, 0].tolist()
 
 
-def test_parts_follow_the_order_of_names(twenty):
-    source = ImageFolder(path=str(twenty), size=None)
+@pytest.fixture
+def faces(tmp_path, monkeypatch):
+    """Write files as CelebA's; return a function that gives the source."""
+    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
+
+    def source(contents, **options):
+        (tmp_path / "celeba").mkdir(exist_ok=True)
+        write_zip(tmp_path / "celeba/img_align_celeba.zip", contents)
+        return CelebA(**options)
+
+    return source
+
+
+def test_parts_follow_the_order_of_names(faces):
+    source = faces(NUMBERED, size=None)
     assert shades(source.images()) == [10 * i for i in range(1, 17)]
     assert shades(source.held_out("validation").images()) == [170, 180]
     assert shades(source.held_out("test").images()) == [190, 200]
@@ -58,15 +70,13 @@ def test_parts_follow_the_order_of_names(twenty):
 
 def test_images_come_in_their_size_or_scaled_in_colour_or_grey(twenty):
     some = torch.tensor([2, 0, 2])
-    images = ImageFolder(path=str(twenty), size=None).images()[some]
+    images = image_files.image_files(twenty, None, 3)[some]
     assert images.shape == (3, 4, 6, 3)
     assert images.dtype == torch.uint8
     assert images[:, 0, 0].unique().tolist() == [0]
     assert images[:, 1, 1, 0].tolist() == [30, 10, 30]
-    assert ImageFolder(path=str(twenty), size=8).images()[some].shape == (3, 8, 8, 3)
-    grey = ImageFolder(path=str(twenty), size=None, dim_y=1)
-    assert grey.images()[some].shape == (3, 4, 6, 1)
-    assert grey.draw(2, seeded(0)).dim_y == 1
+    assert image_files.image_files(twenty, 8, 3)[some].shape == (3, 8, 8, 3)
+    assert image_files.image_files(twenty, None, 1)[some].shape == (3, 4, 6, 1)
 
 
 def test_an_image_is_decoded_once_unless_the_set_is_large(twenty, monkeypatch):
@@ -80,7 +90,7 @@ def test_an_image_is_decoded_once_unless_the_set_is_large(twenty, monkeypatch):
     for kept_bytes, times in ((2**31, 1), (10, 3)):
         monkeypatch.setattr(image_files, "_KEPT_BYTES", kept_bytes)
         image_files.image_files.cache_clear()
-        images = ImageFolder(path=str(twenty), size=None).images()
+        images = image_files.image_files(twenty, None, 3)
         decoded.clear()
         for _ in range(3):
             assert images[torch.tensor([5])][0, 1, 1, 0] == 60
@@ -111,38 +121,47 @@ def test_celeba_is_found_whole_or_as_a_subset_that_is_large_enough(tmp_path, mon
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing", png(9)[:40], png(9)[:-30]])
-def test_a_broken_image_is_named(tmp_path, content):
-    write_zip(tmp_path / "set.zip", {"1.png": png(1), "2.png": content})
-    images = ImageFolder(path=str(tmp_path / "set.zip"), size=None, part="test").images()
-    with pytest.raises(DataError, match=r"2.png in .*set.zip must be a whole image.*get it again"):
+def test_a_broken_image_is_named(faces, content):
+    images = faces({"1.png": png(1), "2.png": content}, size=None, part="test").images()
+    with pytest.raises(DataError, match=r"2.png in .*zip must be a whole image.*get it again"):
         images[torch.tensor([len(images) - 1])]
 
 
-def test_a_broken_zip_file_is_named(tmp_path):
-    write_zip(tmp_path / "whole.zip", NUMBERED)
-    (tmp_path / "cut.zip").write_bytes((tmp_path / "whole.zip").read_bytes()[:500])
-    with pytest.raises(DataError, match=r"cut.zip must be a folder or a whole zip file"):
-        ImageFolder(path=str(tmp_path / "cut.zip")).images()
+def test_images_of_different_sizes_need_a_size(faces):
+    contents = {"1.png": png(1), "2.png": png(2, size=(5, 5))}
+    images = faces(contents, size=None, part="test").images()
+    with pytest.raises(DataError, match=r"one size, got \(4, 6\) for 1.png and \(5, 5\) for 2.png"):
+        images[torch.tensor([0])]
+    scaled = faces(contents, size=4, part="test").images()
+    assert scaled[torch.tensor([0])].shape == (1, 4, 4, 3)
+
+
+def test_impossible_sizes_are_refused():
+    with pytest.raises(ConvCNPError, match="size must be a positive number, got 0"):
+        CelebA(size=0)
+
+
+def test_names_are_those_of_images_in_order_without_hidden_companions(twenty, tmp_path):
+    assert image_names(twenty) == list(NUMBERED)
+    companions = {
+        "__MACOSX/faces/._1.png": b"",
+        ".thumbnails/1.png": b"",
+        "b.PNG": b"",
+        "a.jpg": b"",
+    }
+    write_zip(tmp_path / "mac.zip", companions)
+    assert image_names(tmp_path / "mac.zip") == ["a.jpg", "b.PNG"]
 
 
 def test_a_set_without_images_is_refused(tmp_path):
     with pytest.raises(DataError, match=r"Expected images in .*, but there are none that end in"):
-        ImageFolder(path=str(tmp_path)).images()
-    with pytest.raises(DataError, match=r"nowhere does not exist; check data.path"):
-        ImageFolder(path=str(tmp_path / "nowhere")).images()
+        image_names(tmp_path)
+    write_zip(tmp_path / "whole.zip", NUMBERED)
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "whole.zip").read_bytes()[:500])
+    with pytest.raises(DataError, match=r"cut.zip must be a folder or a whole zip file"):
+        image_names(tmp_path / "cut.zip")
 
 
-def test_images_of_different_sizes_need_a_size(tmp_path):
-    write_zip(tmp_path / "set.zip", {"1.png": png(1), "2.png": png(2, size=(5, 5))})
-    images = ImageFolder(path=str(tmp_path / "set.zip"), size=None, part="test").images()
-    with pytest.raises(DataError, match=r"one size, got \(4, 6\) for 1.png and \(5, 5\) for 2.png"):
-        images[torch.tensor([0])]
-    scaled = ImageFolder(path=str(tmp_path / "set.zip"), size=4, part="test").images()
-    assert scaled[torch.tensor([0])].shape == (1, 4, 4, 3)
-
-
-def test_impossible_settings_are_refused():
-    with pytest.raises(ConvCNPError, match="size must be a positive number, got 0"):
-        ImageFolder(size=0)
-    with pytest.raises(ConvCNPError, match="dim_y must be 1 for grey or 3 for colour, got 2"):
-        ImageFolder(dim_y=2)
+def test_images_are_told_from_tables(twenty, tmp_path):
+    assert holds_images(twenty)
+    assert not holds_images(tmp_path / "table.csv")

@@ -32,6 +32,8 @@ LAYERS = [
     "reporting",
     "runner",
     "choices",
+    "table_choices",
+    "image_choices",
     "own",
     "many",
     "sampling",

@@ -14,17 +14,27 @@ import torch
 import convcnp
 from convcnp import Predictor
 from convcnp.cli import main
+from convcnp.completion import complete
+from convcnp.data.image_folder import ImageFolder
+from convcnp.data.photo import Photo
 from convcnp.data.table import TableSource
-from convcnp.errors import CheckpointError, OutputError, TableError
+from convcnp.errors import CheckpointError, DataError, OutputError, ShapeError, TableError
 from convcnp.storage import read_tensors
-from helpers import TINY, interrupted, series_frame
+from helpers import TINY, TINY_IMAGES, interrupted, picture, saved, series_frame, write_pictures
 
-SETTINGS = [part for setting in TINY for part in ("--set", setting)]
+# Each kind of data: the fixture, the data in its folder, the source, and overrides.
+KINDS = pytest.mark.parametrize(
+    ("kind", "data", "source", "tiny"),
+    [
+        ("own_series", "table.csv", TableSource, TINY),
+        ("own_images", "photos", ImageFolder, TINY_IMAGES),
+    ],
+    ids=["series", "images"],
+)
 
 
-def settings_without(*names):
-    kept = [s for s in TINY if not s.startswith(names)]
-    return [part for setting in kept for part in ("--set", setting)]
+def as_options(settings):
+    return [part for setting in settings for part in ("--set", setting)]
 
 
 @pytest.fixture
@@ -127,6 +137,56 @@ def test_the_code_in_the_guide_runs(tmp_path, monkeypatch):
     assert names["answer"]["level_mean"].notna().all()
 
 
+def test_a_model_of_images_completes_pictures_without_its_data(own_images, command, tmp_path):
+    result = json.loads((own_images / "model/result.json").read_text())
+    assert result["experiment"]["data"]["path"] == str((own_images / "photos").resolve())
+    assert (result["training_images"], result["steps"]) == (6, 12)
+    for name in ("best.safetensors", "result.json"):
+        content = (own_images / "model" / name).read_bytes()
+        (tmp_path / name).write_bytes(content.replace(bytes(own_images / "photos"), b"/gone"))
+    photo = saved(tmp_path / "photo.png", picture(50, 70, seed=9))
+    said = command("complete", photo, "--keep", "30%", "--model", tmp_path, "--out", tmp_path)[1]
+    assert "Filled 70.0% of 70 x 50 pixels" in said
+    assert Photo.read(tmp_path / "photo-completed.png").shape == (50, 70)
+
+
+def test_images_are_fitted_in_python_and_tables_by_their_path(own_series, tmp_path):
+    folder = write_pictures(tmp_path / "photos", channels=1)
+    said = []
+    fitted = Predictor.fit(folder, minutes=0.1, settings=TINY_IMAGES, say=said.append)
+    assert said[0].startswith("Learning from 8 images of 24 x 20 pixels")
+    photo = Photo.read(folder / "3.png")
+    photo = photo.without(torch.rand(photo.shape) < 0.5)
+    assert complete(fitted.model, photo).mean.isfinite().all()
+    assert Predictor.fit(str(own_series / "table.csv"), minutes=0.1, settings=TINY).model.dim_x == 1
+
+
+def test_images_and_tables_are_not_confused(own_images, own_series, command, tmp_path):
+    table, photos = own_series / "table.csv", own_images / "photos"
+    frame, images = series_frame(1), convcnp.load(own_images / "model")
+    for call in (
+        lambda: images.predict(frame, 3),
+        lambda: images.sample(frame, 3),
+        lambda: images.score(frame, frame),
+    ):
+        with pytest.raises(ShapeError, match="is a model of images, and takes no tables"):
+            call()
+    for arguments, sentence in (
+        (["predict", table, "--model", own_images / "model"], "`convcnp complete PHOTO --model`"),
+        (["check", own_images / "model", "--data", table], "takes no tables"),
+        (["check", own_series / "model", "--data", photos], "is no model of images"),
+        (["check", own_images / "model", "--data", photos, "--time", "t"], "no columns to name"),
+        (["train", "--data", photos, "--group", "g", "--out", tmp_path / "m"], "--group names one"),
+        (["train", "--resume", "--out", own_images / "model", "--time", "t"], "--time names one"),
+        (
+            ["complete", photos / "0.png", "--keep", "9%", "--model", own_series / "model"],
+            "needs a model of images",
+        ),
+    ):
+        code, said = command(*arguments)
+        assert (code, sentence in said) == (2, True), said
+
+
 # --- Bad input, and what survives it --------------------------------------------------------------
 
 
@@ -163,10 +223,67 @@ def test_bad_input_gets_a_sentence_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == [table]
 
 
+def no_images(folder):
+    (folder / "notes.txt").write_text("no picture")
+
+
+def broken_images(folder):
+    path = write_pictures(folder) / "3.png"
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def flat_images(folder):
+    for i in range(6):
+        saved(folder / f"{i}.png", np.full((9, 9), 20 * i, dtype=np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("fill", "arguments", "sentence"),
+    [
+        (no_images, [], "Expected images in"),
+        (broken_images, [], "1 of 8 in"),
+        (lambda folder: write_pictures(folder, 1), [], "at least 5 images"),
+        (lambda folder: write_pictures(folder, height=1, width=1), [], "0.png (1 x 1)"),
+        (flat_images, [], "is of one shade"),
+        (write_pictures, ["--inputs", "x"], "Images have no columns to name"),
+        (write_pictures, ["--set", "data.window=[0, 3]"], "window must be a height and a width"),
+        (write_pictures, ["--set", "data.windows=9"], "did you mean 'window'?"),
+        (write_pictures, ["--out", "/proc/own"], "Expected a directory that can be written"),
+        (write_pictures, ["--resume"], "Expected a run to continue in"),
+    ],
+    ids=[
+        *("none", "broken", "one", "one pixel", "constant", "columns", "window", "unknown key"),
+        *("no place", "nothing to resume"),
+    ],
+)
+def test_bad_images_get_a_sentence_and_leave_nothing(command, tmp_path, fill, arguments, sentence):
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    fill(photos)
+    out = ["--data", photos, "--out", tmp_path / "out"]
+    code, said = command("train", *out, *arguments)
+    assert code == 2
+    assert sentence in said
+    assert list(tmp_path.iterdir()) == [photos]
+
+
+def test_images_of_different_sizes_are_trained_on(command, tmp_path):
+    folder = write_pictures(tmp_path / "photos")
+    for i, size in enumerate([(5, 40), (30, 6), (12, 12)]):
+        saved(folder / f"other{i}.jpg", picture(*size, channels=1))
+    tiny = as_options(TINY_IMAGES)
+    code, said = command("train", "--data", folder, "--out", tmp_path / "out", *tiny)
+    assert code == 0, said
+    assert "Learning from 11 images of 6 x 5 to 40 x 30 pixels" in said
+    assert (tmp_path / "out/result.json").exists()
+
+
 def test_a_missing_table_is_named(command, tmp_path):
     code, said = command("train", "--data", tmp_path / "no.csv", "--out", tmp_path / "out")
     assert code == 2
     assert "there is no such file" in said
+    code, said = command("train", "--data", tmp_path / "no.zip", "--out", tmp_path / "out")
+    assert (code, "does not exist; check the path" in said) == (2, True)
     code, said = command("train", "--out", tmp_path / "out")
     assert (code, "name it with --data" in said) == (2, True)
 
@@ -183,10 +300,11 @@ def test_a_directory_that_holds_a_run_is_not_overwritten(own_series, command):
     assert (own_series / "model/best.safetensors").read_bytes() == before
 
 
+@KINDS
 def test_nan_in_the_loss_stops_says_since_when_and_keeps_the_last_good_weights(
-    own_series, command, tmp_path, monkeypatch
+    kind, data, source, tiny, request, command, tmp_path, monkeypatch
 ):
-    draw = TableSource.draw
+    draw = source.draw
     from convcnp.data.source import seeded
 
     def poisoned(self, batch_size, generator):
@@ -195,9 +313,9 @@ def test_nan_in_the_loss_stops_says_since_when_and_keeps_the_last_good_weights(
         task.y_target = task.y_target * (1e30 if bad else 1.0)
         return task
 
-    monkeypatch.setattr(TableSource, "draw", poisoned)
-    out = ["--data", own_series / "table.csv", "--out", tmp_path / "out"]
-    code, said = command("train", *out, *SETTINGS)
+    monkeypatch.setattr(source, "draw", poisoned)
+    out = ["--data", request.getfixturevalue(kind) / data, "--out", tmp_path / "out"]
+    code, said = command("train", *out, *as_options(tiny))
     assert code == 2
     assert "must stay finite" in said
     assert "at step 9; the run up to step 8 is kept" in said
@@ -205,13 +323,14 @@ def test_nan_in_the_loss_stops_says_since_when_and_keeps_the_last_good_weights(
     assert all(value.isfinite().all() for value in tensors.values())
 
 
-def test_the_real_command_is_interrupted_and_resumed_to_the_same_weights(own_series, tmp_path):
+@KINDS
+def test_the_real_command_is_interrupted_and_resumed_to_the_same_weights(
+    kind, data, source, tiny, request, tmp_path
+):
     command = [sys.executable, "-m", "convcnp.cli", "train", "--out", str(tmp_path / "out")]
     changes = ["--set", "training.steps=60", "--set", "training.checkpoint_every=5"]
-    given = [
-        *("--data", str(own_series / "table.csv"), "--minutes", "0.1", *changes),
-        *settings_without("training.steps", "training.checkpoint_every"),
-    ]
+    path = str(request.getfixturevalue(kind) / data)
+    given = ["--data", path, "--minutes", "0.1", *as_options(tiny), *changes]
     errors = interrupted([*command, *given], tmp_path / "out")
     assert "--resume goes on" in errors
     done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
@@ -233,3 +352,17 @@ def test_a_run_does_not_go_on_with_another_table(own_series, tmp_path):
         train_own(None, tmp_path / "fit", Wanted(), resume=True)
     with pytest.raises(CheckpointError, match="must hold a run of the same experiment"):
         train_own(own_series / "table.csv", tmp_path / "fit", Wanted(), resume=True)
+
+
+def test_a_run_does_not_go_on_with_other_images(tmp_path):
+    from convcnp.choices import Wanted
+    from convcnp.own import train_own
+
+    folder = write_pictures(tmp_path / "photos")
+    Predictor.fit(folder, tmp_path / "fit", minutes=0.1, settings=TINY_IMAGES)
+    saved(folder / "3.png", picture(seed=99))
+    with pytest.raises(DataError, match="they have changed; restore them, or train anew"):
+        train_own(None, tmp_path / "fit", Wanted(), resume=True)
+    other = write_pictures(tmp_path / "other")
+    with pytest.raises(CheckpointError, match="must hold a run of the same experiment"):
+        train_own(other, tmp_path / "fit", Wanted(), resume=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from convcnp.choices import typical_gaps
+from convcnp.data.image_files import holds_images
+from convcnp.data.image_folder import ImageFolder, read_images
+from convcnp.data.images import PixelSource
 from convcnp.data.source import seeded
 from convcnp.data.table import (
     Layout,
@@ -24,11 +27,16 @@ from convcnp.data.table import (
     with_channels,
 )
 from convcnp.drawing import BLUE, as_png, new_figure
-from convcnp.errors import ShapeError, warnings_said
+from convcnp.errors import ConvCNPWarning, ShapeError, warnings_said
 from convcnp.evaluation import TEST_SEEDS, crps
 from convcnp.frames import read_table
+from convcnp.image_choices import refuse_columns
+from convcnp.image_task import ImageTask
 from convcnp.prediction import check_outputs, write_file
+from convcnp.predictive import GaussianPredictive
 from convcnp.predictor import Predictor
+from convcnp.table_choices import typical_gaps
+from convcnp.task import Task
 from convcnp.zoo import load
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -79,19 +87,56 @@ def check_file(
     plot: Path | None = None,
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Calibration]:
-    """Hide values of a table, predict them, and compare, channel by channel."""
+    """Hide values of a table, or pixels of images, predict them, and compare by channel."""
     check_outputs(str(data), None, plot)
     predictor = load(model)
     with warnings_said(lambda text: say(f"Warning: {text}")):
-        frame = read_table(data)
-        source = held_out_source(predictor, frame, digest_of(read_bytes(data)), names)
-    part = "the held-out part of the training table" if source.part == "test" else "all of it"
+        source = _source(predictor, data, {role: name for role, name in names.items() if name})
+    part = "what training never saw of its data" if source.part == "test" else "all of it"
     say(f"Checking {predictor.name!r} on {tasks} tasks drawn from {part}, with values hidden.")
     found = calibrations(predictor, source, tasks, seed)
+    if isinstance(source, ImageFolder):
+        score = sum(one.summary["log_likelihood"] for one in found.values())
+        say(f"Log-likelihood per hidden pixel, summed over its channels: {score:.3f}.")
     if plot is not None:
         write_file(plot, draw_calibration(found))
         say(f"Wrote {plot}.")
     return found
+
+
+def _source(predictor: Predictor, data: Path, names: dict[str, Any]) -> TableSource | ImageFolder:
+    """Return the source of tasks to check a model on; it must be of the model's kind."""
+    if holds_images(data):
+        refuse_columns(names)
+        return held_out_images(predictor, data)
+    predictor.check_takes_tables()
+    return held_out_source(predictor, read_table(data), digest_of(read_bytes(data)), names)
+
+
+def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
+    """Return the source of images to check a model on.
+
+    Of the images that the model was trained on, only the test part is used.
+    """
+    trained = predictor.experiment.source()
+    if not isinstance(trained, PixelSource):
+        raise ShapeError(
+            f"{predictor.name!r} is no model of images, but {path} holds images; give it a table, "
+            "or choose a model that was trained on images."
+        )
+    digest = read_images(path).digest
+    if not isinstance(trained, ImageFolder):
+        return ImageFolder(path=str(path), dim_y=trained.dim_y, part="all")
+    if digest == trained.digest:
+        return replace(trained, path=str(path), part="test")
+    if path.resolve() == Path(trained.path):
+        warnings.warn(
+            f"The images in {path} have changed since training: it may have seen some of those "
+            "that are used here.",
+            ConvCNPWarning,
+            stacklevel=2,
+        )
+    return replace(trained, path=str(path), digest=digest, part="all")
 
 
 def held_out_source(
@@ -102,7 +147,6 @@ def held_out_source(
     Of the table that the model was trained on, only the test part is used.
     """
     trained = predictor.experiment.source()
-    names = {role: name for role, name in names.items() if name}
     if isinstance(trained, TableSource) and not names:
         learned = [*trained.inputs, trained.time, trained.group]
         if all(name in frame.columns for name in learned if name is not None):
@@ -125,10 +169,10 @@ def held_out_source(
 
 @torch.no_grad()
 def calibrations(
-    predictor: Predictor, source: TableSource, tasks: int = 200, seed: int = 0
+    predictor: Predictor, source: TableSource | ImageFolder, tasks: int = 200, seed: int = 0
 ) -> dict[str, Calibration]:
     """Predict the hidden values of fixed tasks; a model of one channel takes one at a time."""
-    if predictor.model.dim_y == source.dim_y:
+    if isinstance(source, ImageFolder) or predictor.model.dim_y == source.dim_y:
         return _together(predictor, source, tasks, seed)
     found: dict[str, Calibration] = {}
     for i, name in enumerate(source.values):
@@ -140,20 +184,18 @@ def calibrations(
 
 
 def _together(
-    predictor: Predictor, source: TableSource, tasks: int, seed: int
+    predictor: Predictor, source: TableSource | ImageFolder, tasks: int, seed: int
 ) -> dict[str, Calibration]:
-    normaliser = predictor.experiment.source().normaliser
+    draw = source.draw if isinstance(source, ImageFolder) else source.draw_as_is
     parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in source.values]
     for start in range(0, tasks, _CHUNK):
-        task = source.draw_as_is(min(_CHUNK, tasks - start), seeded(TEST_SEEDS[seed], start))
+        task = draw(min(_CHUNK, tasks - start), seeded(TEST_SEEDS[seed], start))
         # Without any observation there may be no units to answer in.
         task = task[task.context_mask.flatten(1).any(1)]
         if not len(task):
             continue
         assert task.y_target is not None
-        units = normaliser.units(task)
-        predictive = units.to_user(task.x_target, predictor.model(units.to_model(task)))
-        y = task.y_target
+        predictive, y = _predicted(predictor, task), task.y_target
         z = (y - predictive.mean) / predictive.stddev
         scores = (torch.special.ndtr(z), predictive.log_prob(y), crps(predictive, y))
         for channel, found in enumerate(parts):
@@ -165,9 +207,17 @@ def _together(
     }
 
 
+def _predicted(predictor: Predictor, task: Task) -> GaussianPredictive:
+    """Predict in the user's units; those of images are the model's."""
+    if isinstance(task, ImageTask):
+        return predictor.model(task)
+    units = predictor.experiment.source().normaliser.units(task)
+    return units.to_user(task.x_target, predictor.model(units.to_model(task)))
+
+
 def draw_calibration(found: dict[str, Calibration]) -> bytes:
     """Draw how often values fall below each predicted quantile, beside how often they should."""
-    figure = new_figure(1, len(found), width=3.6, height=3.6)
+    figure = new_figure(1, len(found), width=3.6, height=3.9)
     for axes, (name, calibration) in zip(figure.axes, found.items(), strict=True):
         share = [float(np.mean(calibration.below <= level)) for level in _CURVE]
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8, linestyle="--")

@@ -98,7 +98,10 @@ def train(
     out: Annotated[Path, typer.Option(help="Directory of the model and its run.")],
     data: Annotated[
         Path | None,
-        typer.Option(help="Table to learn from: CSV, TSV or Parquet. Not needed to --resume."),
+        typer.Option(
+            help="Table (CSV, TSV or Parquet), or folder or zip file of images, to learn from. "
+            "Not needed to --resume."
+        ),
     ] = None,
     time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
     value: Annotated[
@@ -123,10 +126,11 @@ def train(
     resume: Resume = False,
     threads: Threads = 1,
 ) -> None:
-    """Train a model on your own series, or points in the plane.
+    """Train a model on your own series, points in the plane, or images.
 
     Every setting is chosen from the data and explained in a sentence; --config and --set override
-    them. The directory is what `convcnp predict --model` and `convcnp.load` take.
+    them. The directory is what `convcnp predict --model` and `convcnp.load` take, and `convcnp
+    complete --model` if it is a model of images.
     """
     import torch
 
@@ -213,7 +217,10 @@ def check(
     model: Annotated[
         str, typer.Argument(help="A run's directory, or a shipped model (see `convcnp models`).")
     ],
-    data: Annotated[Path, typer.Option(help="Table whose values are hidden and predicted.")],
+    data: Annotated[
+        Path,
+        typer.Option(help="Table, or folder or zip file of images, to hide values of and predict."),
+    ],
     time: Annotated[str | None, typer.Option(help="Time column.")] = None,
     value: Annotated[list[str] | None, typer.Option(help="Value column. Repeatable.")] = None,
     group: Annotated[
@@ -226,10 +233,10 @@ def check(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say how far to trust a model: hide values of a table, predict them, and compare.
+    """Say how far to trust a model: hide values of a table or pixels, predict them, and compare.
 
-    Of the table that a model was trained on, only the part that training never saw is used. The
-    columns are those of training unless they are named.
+    Of the data that a model was trained on, only the part that training never saw is used. The
+    columns are those of training unless they are named. Pixels run from 0 to 1.
     """
     from convcnp.checking import check_file, table_of
 
@@ -396,8 +403,9 @@ def complete(
     """
     from rich.progress import Progress
 
-    from convcnp.completion import Photo, all_but, default_model, read_mask, within
+    from convcnp.completion import all_but, default_model, read_mask, within
     from convcnp.completion import complete as fill
+    from convcnp.data.photo import Photo
     from convcnp.errors import SettingError
     from convcnp.zoo import load
 

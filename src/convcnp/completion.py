@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.data.photo import Photo, as_tensor, read_picture
 from convcnp.drawing import new_figure, save_figure, show_image
 from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError, import_extra
 from convcnp.image_task import ImageTask
@@ -36,36 +36,6 @@ _PREFERRED = (
     "mnist-convcnpxl",
     "mnist-convcnp",
 )
-
-
-@dataclass(frozen=True)
-class Photo:
-    """Pixels between 0 and 1, grey or in colour, and which of them are missing."""
-
-    pixels: Float[Tensor, "H W C"]
-    missing: Bool[Tensor, "H W"]
-
-    @classmethod
-    def read(cls, path: Path) -> Photo:
-        """Read a picture file; transparent pixels are missing."""
-        image = _opened(path)
-        if image.mode.startswith("I"):  # 16 bits, which pillow would cut off at 255
-            pixels = _array(image)[..., None] / 65535
-            return cls(pixels.clamp(0, 1), torch.zeros(pixels.shape[:2], dtype=torch.bool))
-        is_grey = image.mode in ("1", "L", "LA", "F")
-        if image.mode in ("1", "F", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
-            image = image.convert("L" if is_grey else "RGB")
-        pixels = _array(image.convert("LA" if is_grey else "RGBA")) / 255
-        return cls(pixels[..., :-1], pixels[..., -1] < 0.5)
-
-    def without(self, *missing: Bool[Tensor, "H W"]) -> Photo:
-        """Return the photograph with more pixels missing."""
-        return Photo(self.pixels, torch.stack([self.missing, *missing]).any(0))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Height and width in pixels."""
-        return self.pixels.shape[0], self.pixels.shape[1]
 
 
 @dataclass(frozen=True)
@@ -169,7 +139,7 @@ def default_model() -> str:
 
 def read_mask(path: Path, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
     """Read which pixels are missing from a picture of the same size: the bright ones."""
-    mask = _array(_opened(path).convert("L")) > 127
+    mask = as_tensor(read_picture(path).convert("L")) > 127
     if mask.shape != shape:
         raise ShapeError(
             f"A mask must have the size of the photograph: expected {shape[1]} x {shape[0]} "
@@ -208,29 +178,6 @@ def within(box: str, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
     missing = torch.zeros(shape, dtype=torch.bool)
     missing[top : top + height, left : left + width] = True
     return missing
-
-
-def _opened(path: Path) -> Image:
-    """Open a picture, upright."""
-    pillow = import_extra("PIL.Image", "images")
-    upright = import_extra("PIL.ImageOps", "images").exif_transpose
-    try:
-        with pillow.open(path) as image:
-            image.load()
-            return upright(image)
-    except FileNotFoundError as error:
-        raise DataError(
-            f"Expected a picture, but {path} does not exist; check the path."
-        ) from error
-    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError) as error:
-        raise DataError(
-            f"{path} must be a whole picture such as PNG or JPEG, but cannot be read ({error}); "
-            "save it again, or choose another."
-        ) from error
-
-
-def _array(image: Image) -> Tensor:
-    return torch.from_numpy(np.array(image, dtype=np.float32))
 
 
 def _picture(pixels: Float[Tensor, "H W C"]) -> Image:

@@ -15,7 +15,8 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError, create_model
 
 from convcnp.data.gp import GPSource
-from convcnp.data.image_files import CelebA, ImageFolder
+from convcnp.data.image_files import CelebA
+from convcnp.data.image_folder import ImageFolder
 from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
 from convcnp.data.mnist import Mnist, Zsmm
 from convcnp.data.plasticc import PlasticcSource

@@ -173,6 +173,13 @@ def choose_columns(
                 f"Expected a column {name!r}, but the table has {_listed(names)}"
                 f"{_did_you_mean(str(name), names)}"
             )
+    named = [name for name in (time, group or None, *asked) if name is not None]
+    twice = next((name for name in named if named.count(name) > 1), None)
+    if twice is not None:
+        raise TableError(
+            f"Expected different columns for time, group and values, got {twice!r} more than once; "
+            "name it once."
+        )
     others = [c for c in frame.columns if c not in (group, *asked)]
     time = _guess_time(frame, others) if time is None else time
     others = [c for c in others if c != time]
@@ -386,9 +393,9 @@ def _parsed_times(column: pd.Series, day_first: bool = False) -> pd.Series:
         _refuse_first(is_bad, column, str(column.name), "a date or number")
         return values
     parsed = _parsed_dates(column, day_first)
-    _refuse_first(
-        (parsed.isna() & column.notna()).to_numpy(), column, str(column.name), "a date or number"
-    )
+    expected = "a date, as in other rows," if parsed.notna().any() else "a date or number"
+    is_bad = (parsed.isna() & column.notna()).to_numpy()
+    _refuse_first(is_bad, column, str(column.name), expected)
     return parsed
 
 

@@ -1,4 +1,4 @@
-"""A model of one's own: a table in, a run like any other out."""
+"""A model of one's own: a table or a folder of images in, a run like any other out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 
 import pandas as pd
 
-from convcnp.choices import Say, Wanted, merge, plan
+from convcnp.choices import Say, Wanted, merge
+from convcnp.data.image_files import holds_images
 from convcnp.data.table import digest_of, read_bytes
 from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said
 from convcnp.experiment import Experiment, read_toml
 from convcnp.frames import read_table
+from convcnp.image_choices import plan_images, refuse_columns
 from convcnp.runner import EXPERIMENT, run
 from convcnp.storage import write_atomically
+from convcnp.table_choices import plan_table
 from convcnp.training import Reporter
 
 Reporting = Callable[[str, int], AbstractContextManager[Reporter]]  # of a name and its steps
@@ -38,10 +41,10 @@ def train_own(
     say: Say = lambda text: None,
     reporting: Reporting = silently,
 ) -> dict[str, Any]:
-    """Train a model on a table into a directory, and return the result of the run.
+    """Train a model on a table or images into a directory, and return the result of the run.
 
     Args:
-        data: The table; a run that is resumed knows its own.
+        data: The table, or the folder or zip file of images; a run that is resumed knows its own.
         resume: Go on with the run in the directory, with the settings chosen when it began.
     """
     check_out(out, resume=resume)
@@ -49,12 +52,18 @@ def train_own(
         experiment = _continued(out, wanted, data)
     else:
         if data is None:
-            raise TableError("Expected a table to train on, got none; name it with --data.")
+            raise TableError(
+                "Expected a table or a folder of images to train on, got none; name it with --data."
+            )
+        plan = plan_images if holds_images(data) else _plan_table
         with warnings_said(lambda text: say(f"Warning: {text}")):
-            frame = read_table(data)
-            digest = digest_of(read_bytes(data))
-            experiment = plan(frame, str(data.resolve()), digest, wanted, say)
+            experiment = plan(data, wanted, say)
     return _run(experiment, out, resume, reporting)
+
+
+def _plan_table(data: Path, wanted: Wanted, say: Say) -> Experiment:
+    frame = read_table(data)
+    return plan_table(frame, str(data.resolve()), digest_of(read_bytes(data)), wanted, say)
 
 
 def train_on_frame(
@@ -70,7 +79,7 @@ def train_on_frame(
     frame = frame.rename(columns=str)
     content = frame.to_csv(index=False).encode()
     path = str((out / TABLE).resolve())
-    experiment = plan(frame, path, digest_of(content), wanted, say)
+    experiment = plan_table(frame, path, digest_of(content), wanted, say)
     write_atomically(out / TABLE, content)
     return _run(experiment, out, False, reporting)
 
@@ -107,6 +116,8 @@ def check_out(out: Path, *, resume: bool) -> None:
 def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
     """Return the experiment of a run, changed by what is given: `run` refuses if it differs."""
     content = read_toml(out / EXPERIMENT)
+    if content["data"]["name"] != "table":
+        refuse_columns(wanted.names)
     named = {role: name for role, name in wanted.names.items() if name and role != "value"}
     values = wanted.names.get("value")
     if values:

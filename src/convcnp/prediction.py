@@ -54,6 +54,7 @@ def predict_file(
     levels = _levels(quantiles)
     check_outputs(file, out, plot)
     predictor = load(model)
+    predictor.check_takes_tables()
     with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
         predict = _predict_points if predictor.model.dim_x == 2 else _predict_series
         # The picture first: if it cannot be drawn, nothing is written.

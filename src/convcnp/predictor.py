@@ -17,6 +17,7 @@ import torch
 from convcnp.asking import asked_times
 from convcnp.choices import MINUTES, Say, Wanted
 from convcnp.containers import Opened, opened
+from convcnp.data.images import PixelSource
 from convcnp.data.source import NamedSource, seeded
 from convcnp.data.table import TableSource, with_channels
 from convcnp.errors import (
@@ -32,7 +33,7 @@ from convcnp.experiment import Experiment
 from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, numbers
 from convcnp.many import Predictions, Progress, predict_many, reach
 from convcnp.models.base import Model
-from convcnp.own import train_on_frame
+from convcnp.own import train_on_frame, train_own
 from convcnp.plane import AskedPoints, PointsTable, predict_points
 from convcnp.predictive import GaussianPredictive
 from convcnp.runner import RESULT
@@ -118,9 +119,11 @@ class Predictor:
         settings: Sequence[str] = (),
         say: Say = lambda text: None,
     ) -> Predictor:
-        """Train a model on a table of one's own, as `convcnp train` does.
+        """Train a model on one's own table or images, as `convcnp train` does.
 
         Args:
+            data: A table in any container; or the path of a table's file, or of a folder or zip
+                file of images.
             out: Directory of the run; by default one that is removed afterwards.
             channel: Column of a long table that says whose value a row holds.
             inputs: Two input columns of points in the plane, in place of a time.
@@ -128,14 +131,18 @@ class Predictor:
             settings: Overrides of what is chosen from the data, such as "training.seed=1".
             say: Called with a sentence for every choice.
         """
-        box = opened(data)
-        time = time if inputs else time or box.time
+        box = None if isinstance(data, str | Path) else opened(data)
+        if box is not None and not inputs:
+            time = time or box.time
         names = {"time": time, "value": [value] if isinstance(value, str) else value}
         names |= {"group": group, "channel": channel, "inputs": tuple(inputs)}
         wanted = Wanted.of(names, overrides=settings, minutes=minutes)
         with tempfile.TemporaryDirectory() as temporary:
             directory = Path(temporary) / "model" if out is None else Path(out)
-            train_on_frame(box.frame, directory, wanted, say=say)
+            if box is None:
+                train_own(Path(data), directory, wanted, say=say)
+            else:
+                train_on_frame(box.frame, directory, wanted, say=say)
             return cls.read(directory.name, directory / BEST, directory / RESULT)
 
     def predict(
@@ -194,6 +201,7 @@ class Predictor:
         *,
         has_moments: bool,
     ) -> Any:  # noqa: ANN401
+        self.check_takes_tables()
         check_quantiles(quantiles)
         if samples < 0:
             raise SettingError(f"The number of samples must not be negative, got {samples}.")
@@ -262,6 +270,14 @@ class Predictor:
             for name in columns.values
         }
 
+    def check_takes_tables(self) -> None:
+        """Refuse tables if the model is one of images."""
+        if isinstance(self._source, PixelSource):
+            raise ShapeError(
+                f"{self.name!r} is a model of images, and takes no tables; complete a picture with "
+                "`convcnp complete PHOTO --model`, or choose a model of series, such as 'general'."
+            )
+
     def prepared(
         self,
         frame: pd.DataFrame,
@@ -326,6 +342,7 @@ class Predictor:
         return answer.iloc[np.argsort(asked.order, kind="stable")].reset_index(drop=True)
 
     def _table(self, box: Opened, names: Names) -> SeriesTable:
+        self.check_takes_tables()
         time, value, group = names
         time = box.time if time is None else time
         return SeriesTable.of(*self.prepared(box.frame, time, value, group))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import tomli_w
 import torch
 
-from convcnp.data.images import ImageSource
+from convcnp.data.images import PixelSource
 from convcnp.data.source import Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
@@ -80,9 +80,9 @@ def run(
 
 def _epochs(source: Source, tasks: int) -> dict[str, Any]:
     """Say how many images there are to train on, and how often each was seen on average."""
-    if not isinstance(source, ImageSource):
+    if not isinstance(source, PixelSource):
         return {}
-    images = len(source.images())
+    images = source.num_images
     return {"training_images": images, "epochs": round(tasks / images, 2)}
 
 

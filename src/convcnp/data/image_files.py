@@ -1,4 +1,4 @@
-"""Images in folders and zip files: CelebA, and the user's own."""
+"""Image files in folders and zip files, and CelebA, which comes as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from torch import Tensor
 
 from convcnp.data.files import data_file
 from convcnp.data.images import ImageSet, ImageSource
-from convcnp.errors import DataError, SettingError, check_positive, import_extra
+from convcnp.data.source import PARTS
+from convcnp.errors import DataError, check_positive, import_extra
 
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 _KEPT_BYTES = 2**31  # decoded images are kept up to this size of the whole set
@@ -27,64 +28,33 @@ _CELEBA_PARTS = (162_770, 182_637, 202_599)  # where the official parts end
 
 
 @dataclass(frozen=True)
-class ImageFolder(ImageSource):
-    """The images of any folder (and its subfolders) or zip file.
+class CelebA(ImageSource):
+    """Faces, scaled without regard to their shape of 178 x 218 (Liu et al., 2015).
 
-    The first eight tenths in the order of their names are trained on, then a tenth chooses the
-    model, and the last judges it.
+    Found under CONVCNP_DATA as `celeba/img_align_celeba`, a folder or zip file; its home lets no
+    program download it. The parts are the official ones if the set is whole; of a subset, the first
+    eight tenths in the order of names, a tenth, and the last.
 
     Args:
-        path: The folder or zip file.
-        size: Pixels along both sides, to which images are scaled; if left out, as they come, which
-            must be one size for all.
-        dim_y: 3 reads images in colour, 1 in grey.
+        size: Pixels along both sides; if left out, images stay as they come.
     """
 
-    options: ClassVar[tuple[str, ...]] = (*ImageSource.options, "path", "size", "dim_y")
+    options: ClassVar[tuple[str, ...]] = (*ImageSource.options, "size")
 
-    path: str = "."
     size: int | None = 32
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.size is not None:
             check_positive("size", self.size)
-        if self.dim_y not in (1, 3):
-            raise SettingError(f"dim_y must be 1 for grey or 3 for colour, got {self.dim_y}.")
 
     def images(self) -> ImageSet:
         """Return the images of this part."""
         files = image_files(self.file(), self.size, self.dim_y)
         ends = self.part_ends(len(files))
         starts = (0, *ends[:2])
-        index = ("training", "validation", "test").index(self.part)
+        index = PARTS.index(self.part)
         return files.between(starts[index], ends[index])
-
-    def file(self) -> Path:
-        """Return the folder or zip file."""
-        path = Path(self.path)
-        if not path.exists():
-            raise DataError(
-                f"Expected a folder or zip file of images, but {path} does not exist; check "
-                "data.path."
-            )
-        return path
-
-    def part_ends(self, total: int) -> tuple[int, int, int]:
-        """Return where the images of each part end, in the order of their names."""
-        return total * 8 // 10, total * 9 // 10, total
-
-
-@dataclass(frozen=True)
-class CelebA(ImageFolder):
-    """Faces, scaled without regard to their shape of 178 x 218 (Liu et al., 2015).
-
-    Found under CONVCNP_DATA as `celeba/img_align_celeba`, a folder or zip file; its home lets no
-    program download it.
-    """
-
-    # The official training, validation and test images, if all are there.
-    options: ClassVar[tuple[str, ...]] = (*ImageSource.options, "size")
 
     def file(self) -> Path:
         """Return the whole set, or a subset: small images do for small sizes."""
@@ -93,20 +63,37 @@ class CelebA(ImageFolder):
         return data_file("celeba", names, _CELEBA_HOME)
 
     def part_ends(self, total: int) -> tuple[int, int, int]:
-        """Return the official parts if the set is whole."""
-        return _CELEBA_PARTS if total == _CELEBA_PARTS[-1] else super().part_ends(total)
+        """Return where the images of each part end, in the order of their names."""
+        is_whole = total == _CELEBA_PARTS[-1]
+        return _CELEBA_PARTS if is_whole else (total * 8 // 10, total * 9 // 10, total)
 
 
 @lru_cache(maxsize=2)
 def image_files(path: Path, size: int | None, channels: int) -> ImageFiles:
     """List the images of a folder or zip file; they are decoded when they are asked for."""
-    names = sorted(name for name in _names(path) if name.lower().endswith(_ENDINGS))
+    return ImageFiles(path, image_names(path), size, channels)
+
+
+def image_names(path: Path) -> list[str]:
+    """Return the names of the images in a folder, its subfolders or a zip file, in order."""
+    names = sorted(name for name in _names(path) if _is_image(name))
     if not names:
         raise DataError(
             f"Expected images in {path}, but there are none that end in "
             f"{', '.join(_ENDINGS)}; check the path."
         )
-    return ImageFiles(path, names, size, channels)
+    return names
+
+
+def _is_image(name: str) -> bool:
+    # Macs put a hidden companion of the same ending beside every image that they copy or pack.
+    is_hidden = any(part.startswith((".", "__MACOSX")) for part in Path(name).parts)
+    return name.lower().endswith(_ENDINGS) and not is_hidden
+
+
+def holds_images(path: Path) -> bool:
+    """Tell a folder or zip file, which hold images, from a table."""
+    return path.is_dir() or path.suffix.lower() == ".zip"
 
 
 def _names(path: Path) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Protocol, runtime_checkable
+from typing import ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int, UInt8
@@ -18,6 +18,8 @@ from convcnp.normaliser import AsIs, Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
+_Source = TypeVar("_Source", bound="PixelSource")
+
 
 @runtime_checkable
 class ImageSet(Protocol):
@@ -29,13 +31,11 @@ class ImageSet(Protocol):
 
 
 @dataclass(frozen=True)
-class ImageSource(ABC):
-    """Images drawn from a set, with randomly chosen pixels as context and all pixels as targets.
-
-    A new set is a subclass with one method, `images`.
+class PixelSource(ABC):
+    """Images with randomly chosen pixels as context.
 
     Args:
-        part: Which images: those to train on, to choose a model by, or to judge it by.
+        part: Which images: those to train on, to choose a model by, to judge it by, or all.
         min_context: The number of context pixels is drawn from this share of all pixels ...
         max_context: ... to this share.
         sizes: Draw that number for every image, or once for a batch.
@@ -47,7 +47,7 @@ class ImageSource(ABC):
         (1 / PIXELS_PER_UNIT, 1 / PIXELS_PER_UNIT), largest=1.0, spacing=1 / PIXELS_PER_UNIT
     )
 
-    part: Literal["training"] | Part = "training"
+    part: Literal["training", "all"] | Part = "training"
     min_context: float = 0.01
     max_context: float = 0.5
     sizes: Literal["batch", "task"] = "task"
@@ -63,12 +63,14 @@ class ImageSource(ABC):
         if self.sizes not in ("batch", "task"):
             raise SettingError(f"sizes must be 'batch' or 'task', got {self.sizes!r}; choose one.")
 
+    @property
+    @abstractmethod
+    def num_images(self) -> int:
+        """The number of images of this part."""
+
+    @abstractmethod
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw images with replacement, and the pixels of each that are observed."""
-        images = self.images()
-        chosen = torch.randint(len(images), (batch_size,), generator=generator)
-        pixels = images[chosen].float() / 255
-        return ImageTask(pixels, self._context(pixels, generator), pixels)
 
     def _context(
         self, pixels: Float[Tensor, "B H W C"], generator: torch.Generator
@@ -84,7 +86,7 @@ class ImageSource(ABC):
         mask.scatter_(1, order, torch.arange(total) < counts.expand(batch_size, 1))
         return mask.unflatten(1, (height, width))
 
-    def held_out(self, part: Part) -> ImageSource:
+    def held_out(self: _Source, part: Part) -> _Source:
         """Return the source of images that training never sees, with sizes drawn per image."""
         return replace(self, part=part, sizes="task")
 
@@ -92,9 +94,29 @@ class ImageSource(ABC):
         """Return the best possible prediction, where it is known: here it is not."""
         return None
 
+
+@dataclass(frozen=True)
+class ImageSource(PixelSource):
+    """Images of one size, drawn from a set, with all their pixels as targets.
+
+    A new set is a subclass with one method, `images`.
+    """
+
     @abstractmethod
     def images(self) -> ImageSet:
         """Return the images of this part, read when they are first asked for."""
+
+    @property
+    def num_images(self) -> int:
+        """The number of images of this part."""
+        return len(self.images())
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
+        """Draw images with replacement, and the pixels of each that are observed."""
+        images = self.images()
+        chosen = torch.randint(len(images), (batch_size,), generator=generator)
+        pixels = images[chosen].float() / 255
+        return ImageTask(pixels, self._context(pixels, generator), pixels)
 
 
 def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Protocol, runtime_checkable
 
@@ -17,6 +19,9 @@ from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 Part = Literal["validation", "test"]
+
+PARTS = ("training", "validation", "test")
+_HELD_OUT = 0.1  # of a user's series or images, for validation and for test each
 
 
 @runtime_checkable
@@ -89,6 +94,21 @@ def seeded(seed: int, step: int = 0, rank: int = 0) -> torch.Generator:
     # torch's CPU generator uses 32 bits of its seed, so the key is hashed rather than packed.
     state = np.random.SeedSequence((seed, step, rank)).generate_state(1)
     return torch.Generator().manual_seed(int(state[0]))
+
+
+def parts_by_name(names: Sequence[str]) -> np.ndarray:
+    """Return the part that each name belongs to, as its number among `PARTS`, by a hash."""
+    order = np.argsort([_hash(name) for name in names], kind="stable")
+    count = max(1, round(_HELD_OUT * len(order)))
+    parts = np.zeros(len(order), dtype=np.int64)
+    parts[order[:count]] = PARTS.index("test")
+    parts[order[count : 2 * count]] = PARTS.index("validation")
+    return parts
+
+
+def _hash(name: str) -> int:
+    content = name.encode(errors="surrogateescape")  # names of files may be in any encoding
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest())
 
 
 def drawn_sizes(

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from convcnp.data.source import Familiar, Part
+from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
 from convcnp.errors import SettingError, TableError
 from convcnp.frames import Columns, SeriesTable, choose_columns, read_table
 from convcnp.normaliser import Fixed, Normaliser, OwnLevel
@@ -24,8 +24,6 @@ from convcnp.task import Task
 
 FEWEST = 3  # rows with a value that make a series
 ENOUGH_SERIES = 5  # to hold some of them out whole; with fewer, parts of each are held out
-_PARTS = ("training", "validation", "test")
-_HELD_OUT = 0.1  # of all series, for validation and for test each
 _VALIDATION_STRETCH, _TEST_STRETCH = (0.35, 0.5), (0.85, 1.0)  # of a series' rows
 _HALVINGS = 4  # of the plane, into sixteen regions of equally many points
 _VALIDATION_REGIONS, _TEST_REGIONS = (2, 9), (5, 14)
@@ -183,7 +181,7 @@ class Rows:
         """
         rows = self.kept(self.long_enough())
         if part != "all":
-            rows = rows.kept(rows._parts() == _PARTS.index(part))
+            rows = rows.kept(rows._parts() == PARTS.index(part))
             rows = rows.kept(rows.long_enough())
         return rows
 
@@ -201,17 +199,10 @@ class Rows:
         return np.concatenate(parts)
 
     def _part_of_series(self) -> np.ndarray:
-        order = np.argsort([_hash(label) for label in self.labels], kind="stable")
-        order = order[self.lengths[order] > 0]
-        count = max(1, round(_HELD_OUT * len(order)))
+        present = np.flatnonzero(self.lengths > 0)
         parts = np.zeros(len(self), dtype=np.int64)
-        parts[order[:count]] = 2
-        parts[order[count : 2 * count]] = 1
+        parts[present] = parts_by_name([self.labels[i] for i in present])
         return parts
-
-
-def _hash(label: str) -> int:
-    return int.from_bytes(hashlib.blake2b(label.encode(), digest_size=8).digest())
 
 
 def _stretches(x: np.ndarray) -> np.ndarray:

@@ -10,9 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.completion import Photo, all_but, complete
+from convcnp.completion import all_but, complete
 from convcnp.data.files import data_file
 from convcnp.data.images import ImageSource
+from convcnp.data.photo import Photo
 from convcnp.data.source import seeded
 from convcnp.drawing import blank_figure, new_figure, show_image
 from convcnp.errors import ResultError

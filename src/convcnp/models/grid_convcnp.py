@@ -160,6 +160,7 @@ def grid_convcnp(
     dim_y: int = 1,
     *,
     image_size: int = 32,
+    channels: int = 128,
     kernel_size: int | None = None,
     first_filter: Filter = "absolute",
     has_density: bool = True,
@@ -171,6 +172,7 @@ def grid_convcnp(
 
     Args:
         image_size: Pixels along the longer side; beyond 50 the paper's filters are smaller.
+        channels: Channels of every layer.
         kernel_size: Pixels across the filters after the first, in place of the paper's.
         first_filter: See `GridEncoder`, for this and the next two.
 
@@ -188,7 +190,7 @@ def grid_convcnp(
         normalise=normalise,
         padding=padding,
     )
-    cnn = ResNet(kernel_size=kernel_size or later, padding=padding)
+    cnn = ResNet(channels=channels, kernel_size=kernel_size or later, padding=padding)
     return GridConvCNP(encoder, cnn, sigma_floor=sigma_floor)
 
 

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from convcnp import choices
-from convcnp.choices import Wanted, plan, typical_gaps
+from convcnp.choices import Wanted
 from convcnp.data.table import Rows, choose_layout
 from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
+from convcnp.table_choices import plan_table, typical_gaps
 from helpers import TINY, points_frame, series_frame
 
 
@@ -20,7 +21,7 @@ def quick(monkeypatch):
 def planned(frame, overrides=(), minutes=10.0, **names):
     said = []
     wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
-    return plan(frame, "table.csv", "", wanted, said.append), " ".join(said)
+    return plan_table(frame, "table.csv", "", wanted, said.append), " ".join(said)
 
 
 def long_series(rows=400, gap=1.0):
@@ -56,7 +57,7 @@ def test_settings_come_from_a_file_too(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
     wanted = Wanted.of({}, path, ["training.seed=4"])
-    experiment = plan(series_frame(), "table.csv", "", wanted)
+    experiment = plan_table(series_frame(), "table.csv", "", wanted)
     assert experiment.model["name"] == "convcnpxl"
     assert experiment.data["window"] == 11
     assert experiment.training.seed == 4
@@ -143,10 +144,14 @@ def test_a_rehearsal_measures_steps_and_validation(monkeypatch):
         (series_frame(3, rows=6), {}, "at least 5 series, or 60 rows .* got 3 series and 18 rows"),
         (series_frame().assign(v=4.0), {}, "vary in 'v', but in the training part it is 4 every"),
         (series_frame().assign(v=1e200), {}, "Expected values below 1e.30 in 'v', got 1e.200"),
+        (series_frame().assign(t=5.0), {}, "Expected rows that differ in 't', but within every"),
         (series_frame(), {"value": ["w"]}, "Expected a column 'w'"),
         (series_frame(), {"time": "id", "group": ""}, "number|date"),
     ],
-    ids=["one row", "few rows", "constant", "huge", "no such column", "words as times"],
+    ids=[
+        *("one row", "few rows", "constant", "huge", "one time", "no such column"),
+        "words as times",
+    ],
 )
 def test_a_table_with_nothing_to_learn_from_is_refused(frame, names, sentence):
     with pytest.raises(TableError, match=sentence):
@@ -160,5 +165,13 @@ def test_settings_that_cannot_be_are_refused():
         planned(series_frame(), ["training.step=5"])
     with pytest.raises(ExperimentError, match=r"data\.window"):
         planned(series_frame(), ["data.window=wide"])
+    for setting, sentence in (
+        ("model.points_per_unit=0", r"model.points_per_unit must be a positive number, got 0"),
+        ("model.down=[]", r"model.down must have the channels of at least one halving"),
+        ("data.gap=[1.0, 2.0]", r"data.gap must have one number per input: expected 1, got"),
+        ("data.scale=[1.0, 2.0]", r"data.scale must have one number per value column: expected 1"),
+    ):
+        with pytest.raises(SettingError, match=sentence):
+            planned(series_frame(), [setting])
     with pytest.raises(GridTooLargeError, match="fewer points per unit"):
         planned(series_frame(), ["model.points_per_unit=1e7"])
