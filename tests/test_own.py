@@ -17,6 +17,7 @@ from convcnp.cli import main
 from convcnp.completion import complete
 from convcnp.data.image_folder import ImageFolder
 from convcnp.data.photo import Photo
+from convcnp.data.source import seeded
 from convcnp.data.table import TableSource
 from convcnp.errors import CheckpointError, DataError, OutputError, ShapeError, TableError
 from convcnp.storage import read_tensors
@@ -304,8 +305,7 @@ def test_a_directory_that_holds_a_run_is_not_overwritten(own_series, command):
 def test_nan_in_the_loss_stops_says_since_when_and_keeps_the_last_good_weights(
     kind, data, source, tiny, request, command, tmp_path, monkeypatch
 ):
-    draw = source.draw
-    from convcnp.data.source import seeded
+    folder, draw = request.getfixturevalue(kind), source.draw  # the folder before the poison
 
     def poisoned(self, batch_size, generator):
         bad = generator.initial_seed() == seeded(0, 9).initial_seed()
@@ -314,7 +314,7 @@ def test_nan_in_the_loss_stops_says_since_when_and_keeps_the_last_good_weights(
         return task
 
     monkeypatch.setattr(source, "draw", poisoned)
-    out = ["--data", request.getfixturevalue(kind) / data, "--out", tmp_path / "out"]
+    out = ["--data", folder / data, "--out", tmp_path / "out"]
     code, said = command("train", *out, *as_options(tiny))
     assert code == 2
     assert "must stay finite" in said
