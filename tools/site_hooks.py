@@ -1,0 +1,66 @@
+"""What the documentation site needs beyond its theme: formulas, and a list of all decisions.
+
+Formulas become MathML, which browsers draw without scripts, fonts or a network. Docstrings write
+them as reStructuredText does, pages between dollar signs. mkdocs calls the functions, mkdocstrings
+the class.
+"""
+
+import re
+from html import unescape
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+from griffe import Extension, Object
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """List every decision in the navigation."""
+    pages = sorted(Path(config.docs_dir).glob("decisions/[0-9]*.md"))
+    assert config.nav is not None
+    decisions = next(part["Decisions"] for part in config.nav if "Decisions" in part)
+    decisions.extend(f"decisions/{page.name}" for page in pages)
+    return config
+
+
+def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401 - whatever mkdocs tells
+    """Draw the formulas of a page."""
+    return as_mathml(html)
+
+
+class Formulas(Extension):
+    """Write the formulas of docstrings as pages do."""
+
+    def on_object(self, *, obj: Object, **_: Any) -> None:  # noqa: ANN401
+        """Rewrite the docstring of an object once it is loaded."""
+        if obj.docstring is not None:
+            obj.docstring.value = in_dollars(dedent(obj.docstring.value))
+
+
+def in_dollars(text: str) -> str:
+    """Replace the formulas of a docstring by formulas between dollar signs."""
+
+    def block(match: re.Match[str]) -> str:
+        indent, formula = match["indent"], " ".join(match["formula"].split())
+        return f"{indent}$$\n{indent}{formula}\n{indent}$$\n"
+
+    text = re.sub(
+        r"^(?P<indent> *)\.\. math::(?P<formula>.*\n(?:(?P=indent) +\S.*\n)*)",
+        block,
+        f"{text}\n",
+        flags=re.MULTILINE,
+    )
+    return re.sub(r":math:`([^`]*)`", lambda m: f"${' '.join(m[1].split())}$", text).rstrip("\n")
+
+
+def as_mathml(html: str) -> str:
+    """Replace the formulas that the Markdown extension arithmatex marked."""
+
+    def drawn(match: re.Match[str]) -> str:
+        formula = unescape(match["formula"]).strip()[2:-2]  # without \( \) or \[ \]
+        return convert(formula, display="block" if match["tag"] == "div" else "inline")
+
+    pattern = r'<(?P<tag>span|div) class="arithmatex">(?P<formula>.*?)</(?P=tag)>'
+    return re.sub(pattern, drawn, html, flags=re.DOTALL)
