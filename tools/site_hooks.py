@@ -25,7 +25,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
-def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401 - whatever mkdocs tells
+def on_page_content(html: str, **_: Any) -> str:
     """Draw the formulas of a page."""
     return as_mathml(html)
 
@@ -33,7 +33,7 @@ def on_page_content(html: str, **_: Any) -> str:  # noqa: ANN401 - whatever mkdo
 class Formulas(Extension):
     """Write the formulas of docstrings as pages do."""
 
-    def on_object(self, *, obj: Object, **_: Any) -> None:  # noqa: ANN401
+    def on_object(self, *, obj: Object, **_: Any) -> None:
         """Rewrite the docstring of an object once it is loaded."""
         if obj.docstring is not None:
             obj.docstring.value = in_dollars(dedent(obj.docstring.value))
