@@ -33,7 +33,7 @@ def blocks(text: str, *languages: str) -> list[tuple[str, str]]:
 
 def commands(block: str) -> Iterator[list[str]]:
     """Yield the arguments of every `convcnp` command of a shell block."""
-    for line in block.splitlines():
+    for line in block.replace("\\\n", " ").splitlines():
         program, *arguments = shlex.split(line, comments=True) or [""]
         if program == "convcnp":
             yield arguments

@@ -18,10 +18,10 @@ from mkdocs.config.defaults import MkDocsConfig
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """List every decision in the navigation."""
-    pages = sorted(Path(config.docs_dir).glob("decisions/[0-9]*.md"))
     assert config.nav is not None
-    decisions = next(part["Decisions"] for part in config.nav if "Decisions" in part)
-    decisions.extend(f"decisions/{page.name}" for page in pages)
+    understanding = next(part["Understanding"] for part in config.nav if "Understanding" in part)
+    pages = sorted(Path(config.docs_dir).glob("decisions/[0-9]*.md"))
+    understanding[-1]["Decisions"] += [f"decisions/{page.name}" for page in pages]
     return config
 
 
@@ -30,13 +30,15 @@ def on_page_content(html: str, **_: Any) -> str:
     return as_mathml(html)
 
 
-class Formulas(Extension):
-    """Write the formulas of docstrings as pages do."""
+class Docstrings(Extension):
+    """Write docstrings as pages are written."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
         """Rewrite the docstring of an object once it is loaded."""
         if obj.docstring is not None:
-            obj.docstring.value = in_dollars(dedent(obj.docstring.value))
+            text = in_dollars(dedent(obj.docstring.value))
+            # The plural alone makes it a block of code.
+            obj.docstring.value = re.sub("^Example:$", "Examples:", text, flags=re.MULTILINE)
 
 
 def in_dollars(text: str) -> str:
