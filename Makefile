@@ -37,13 +37,19 @@ demo: $(STAMP)  ## Set up, fill the gaps of real series, and draw them into out/
 bench: $(STAMP)  ## Measure speed and memory as ratios, and write results/bench.json
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out results/bench.json
 
-tables: $(STAMP)  ## Write the tables of README and docs from result files
+tables: $(STAMP)  ## Write the tables and excerpts of README and docs
 	$(BIN)/python tools/update_tables.py
+
+pictures: $(STAMP)  ## Draw the pictures of the guides by following them: some minutes
+	OMP_NUM_THREADS=1 $(BIN)/python tools/draw_guides.py
+
+docs: $(STAMP)  ## Build the documentation into site/; a warning is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lock: $(STAMP)  ## Write the versions installed in .venv to requirements.lock
 	( echo "# Exact versions of all that the project runs and is tested with; written by make lock."; \
 	  $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' ) > requirements.lock
 
-check: lint types test  ## What continuous integration runs
+check: lint types docs test  ## What continuous integration runs
 
-.PHONY: help install format lint types test test-all demo bench tables lock check
+.PHONY: help install format lint types test test-all demo bench tables pictures docs lock check

@@ -1,10 +1,8 @@
 """A model of one's own: trained like any other run, used without its data, and hard to break."""
 
 import json
-import re
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -127,15 +125,6 @@ def test_fit_keeps_its_table_where_it_is_told_to(tmp_path):
     assert len(source.held_out("test").own.x) == 24
     with pytest.raises(OutputError, match="Expected a new or empty directory"):
         Predictor.fit(frame, tmp_path / "fit", minutes=0.1, settings=TINY)
-
-
-def test_the_code_in_the_guide_runs(tmp_path, monkeypatch):
-    text = (Path(__file__).parent.parent / "docs/train.md").read_text()
-    (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    names = {"__name__": "documentation"}
-    exec(compile(block, "docs/train.md", "exec"), names)
-    assert names["answer"]["level_mean"].notna().all()
 
 
 def test_a_model_of_images_completes_pictures_without_its_data(own_images, command, tmp_path):

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -235,12 +234,3 @@ def test_every_real_series_has_the_results_of_every_fitted_method_from_a_commit(
             assert "dirty" not in method["commit"]
             for scores in method["scores"].values():
                 assert [score["seed"] for score in scores] == [0, 1, 2]
-
-
-@pytest.mark.parametrize(("page", "count"), [("README.md", 4), ("docs/predict.md", 1)])
-def test_the_code_in_the_documentation_runs(page, count, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    assert len(blocks) == count
-    for block in blocks:
-        exec(compile(block, page, "exec"), {"__name__": "documentation"})

@@ -1,9 +1,16 @@
-"""Write the generated tables into README and docs; with --check, fail if they are stale."""
+"""Write what is generated into README and docs; with --check, fail if some of it is stale.
 
+Tables stand between marks such as `<!-- table1 -->` and `<!-- /table1 -->`; excerpts of the code
+between `<!-- source convcnp.grid.Field -->` and `<!-- /source -->`.
+"""
+
+import inspect
 import json
+import pkgutil
 import re
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 from convcnp.tables import Table, build_table
 
@@ -12,19 +19,33 @@ FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def updated(text: str) -> str:
-    """Replace what stands between the marks of each table by the table."""
+    """Replace what stands between the marks of each table and excerpt."""
 
     def fresh(match: re.Match[str]) -> str:
         name = match["name"]
-        if name == "margins":
-            table = margins_table()
-        else:
-            table = build_table(name, ROOT / "experiments", ROOT / "results").markdown()
-        return f"<!-- {name} -->\n{table}<!-- /{name} -->"
+        return f"<!-- {name} -->\n{table(name)}<!-- /{name} -->"
 
-    return re.sub(
+    text = re.sub(
         r"<!-- (?P<name>[\w-]+) -->\n.*?<!-- /(?P=name) -->", fresh, text, flags=re.DOTALL
     )
+    return re.sub(
+        r"<!-- source (?P<name>[\w.]+) -->\n.*?<!-- /source -->",
+        lambda match: f"<!-- source {match['name']} -->\n{excerpt(match['name'])}<!-- /source -->",
+        text,
+        flags=re.DOTALL,
+    )
+
+
+def table(name: str) -> str:
+    """Return a table in Markdown."""
+    if name in OTHERS:
+        return OTHERS[name]()
+    return build_table(name, ROOT / "experiments", ROOT / "results").markdown()
+
+
+def excerpt(name: str) -> str:
+    """Return the source of a function or class of the package as a block of code."""
+    return f"```python\n{dedent(inspect.getsource(pkgutil.resolve_name(name)))}```\n"
 
 
 def margins_table() -> str:
@@ -41,6 +62,29 @@ def margins_table() -> str:
     ]
     header = ["Padding", "Trained on", "Cells", "Time of a step, relative to the least"]
     return Table("", header, rows).markdown()
+
+
+def sums_table() -> str:
+    """Return the last lines of the comparison on real series, which count over all of them."""
+    whole = build_table("real-series", ROOT / "experiments", ROOT / "results")
+    rows = [[row[0], *row[3:]] for row in whole.rows if not row[1]]
+    return Table("", ["Over all series", *whole.header[3:]], rows).markdown()
+
+
+def decisions_table() -> str:
+    """Return a list of all decisions."""
+    rows = []
+    for path in sorted((ROOT / "docs/decisions").glob("[0-9]*.md")):
+        number, _, title = path.read_text().splitlines()[0].removeprefix("# ").partition(". ")
+        rows.append([number, f"[{title}]({path.name})"])
+    return "| | |\n| --: | :-- |\n" + "".join(f"| {n} | {title} |\n" for n, title in rows)
+
+
+OTHERS = {
+    "margins": margins_table,
+    "real-series-sums": sums_table,
+    "decisions": decisions_table,
+}
 
 
 def main() -> int:

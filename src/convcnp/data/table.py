@@ -261,9 +261,12 @@ class TableSource(Layout):
         path: The table.
         digest: Fingerprint of its content, so that a run cannot go on with another.
         window: Rows of a task at most; a longer series is seen through windows.
-        gap, level, scale: Units of the inputs and channels; see `Fixed`.
+        gap: Unit of every input; see `Fixed`.
+        level: What is zero for the model, by channel.
+        scale: What is one for the model, by channel.
         units: Whether levels and scales are the learned ones, or each series' own (`OwnLevel`).
-        gaps, largest: What training tasks hold; see `Familiar`.
+        gaps: Typical gaps that training tasks hold; see `Familiar`.
+        largest: The largest value that they hold.
         part: The part of the table that tasks are drawn from.
     """
 

@@ -178,7 +178,7 @@ def convcnp_ours(
 
     Args:
         channels: Channels before the network.
-        down, up, blocks, activation, padding: Those of `UNet`.
+        down: Channels of each halving; this and what follows are those of `UNet`.
 
     Example:
         >>> convcnp_ours().num_parameters
