@@ -7,6 +7,7 @@ import math
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from convcnp.errors import SettingError, check_positive
 from convcnp.grid import Field, Grid
@@ -211,6 +212,9 @@ class SetConvDecoder(_SetConv):
         parts = []
         for x_part in x.split(self._points_at_once(x, grid), 1):
             index, weight = self._local(x_part, grid)
-            near = flat[index.flatten()].view(*index.shape, -1)  # (B, M', R, C)
-            parts.append((weight[:, :, None] @ near).squeeze(2))
+            # A weighted sum of rows, without a copy of every row that a point reaches.
+            near = embedding_bag(
+                index.flatten(0, 1), flat, per_sample_weights=weight.flatten(0, 1), mode="sum"
+            )
+            parts.append(near.unflatten(0, index.shape[:2]))
         return torch.cat(parts, 1)
