@@ -445,7 +445,7 @@ def _is_day_first(column: pd.Series) -> bool:
 class Ragged:
     """Series of different lengths, one after the other: series i has rows starts[i]:starts[i+1]."""
 
-    x: np.ndarray  # (R,)
+    x: np.ndarray  # (R,), the times
     starts: np.ndarray  # (S + 1,)
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from torch import Generator, Tensor
 
 from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
 from convcnp.errors import SettingError, TableError
-from convcnp.frames import Columns, SeriesTable, choose_columns, read_table
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, read_table
 from convcnp.normaliser import Fixed, Normaliser, OwnLevel
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
@@ -130,12 +130,10 @@ def with_channels(
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The observed rows of a table, series after series: series i has starts[i]:starts[i+1]."""
+class Rows(Ragged):
+    """The observed rows of a table, series after series, with all their inputs: x is (R, Dx)."""
 
-    x: np.ndarray  # (R, Dx)
     y: np.ndarray  # (R, Dy), NaN where a channel was not observed
-    starts: np.ndarray  # (S + 1,)
     labels: tuple[str, ...]  # of the series
 
     @classmethod
@@ -146,28 +144,14 @@ class Rows:
         if layout.inputs:
             x, y = np.concatenate([x, y[:, :1]], 1), y[:, 1:]
         labels = ("",) if table.labels is None else tuple(map(str, table.labels))
-        return cls(x, y, table.series.starts, labels).kept(
+        return cls(x, table.series.starts, y, labels).kept(
             ~np.isnan(x).any(1) & ~np.isnan(y).all(1)
         )
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Rows of each series."""
-        lengths: np.ndarray = np.diff(self.starts)
-        return lengths
-
-    @property
-    def owners(self) -> np.ndarray:
-        """The series that each row belongs to."""
-        return np.repeat(np.arange(len(self)), self.lengths)
 
     def kept(self, wanted: np.ndarray) -> Rows:
         """Keep some rows; series without any stay, empty."""
         starts = np.concatenate([[0], np.cumsum(wanted)])[self.starts]
-        return Rows(self.x[wanted], self.y[wanted], starts, self.labels)
+        return Rows(self.x[wanted], starts, self.y[wanted], self.labels)
 
     def long_enough(self) -> np.ndarray:
         """Tell of every row whether its series has enough rows to be one."""
