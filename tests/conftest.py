@@ -70,3 +70,14 @@ def digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Tensor, Ten
     (tmp_path / "mnist/train-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(train)))
     (tmp_path / "mnist/t10k-images-idx3-ubyte").write_bytes(idx(test))
     return train, test
+
+
+@pytest.fixture
+def light_curve_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make up the light curves of 200 objects, where the data set would be found."""
+    from helpers import write_light_curves
+
+    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "plasticc").mkdir()
+    write_light_curves(tmp_path / "plasticc/training_set.csv.gz", num_objects=200)

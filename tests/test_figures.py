@@ -20,7 +20,6 @@ from convcnp.figures.paper import draw_paper_figure
 from convcnp.figures.shelf import Shelf
 from convcnp.predictive import GaussianPredictive
 from convcnp.zoo import Predictor, is_shipped
-from helpers import write_light_curves
 
 EXPERIMENTS = Path(__file__).parent.parent / "experiments"
 SHIPPED = Shelf(Path("nowhere"), Path("nowhere"))
@@ -80,14 +79,6 @@ def untrained(monkeypatch):
 
     monkeypatch.setattr(Shelf, "has", lambda shelf, table, cell: True)
     monkeypatch.setattr(Shelf, "load", lambda shelf, table, cell: load(cell))
-
-
-@pytest.fixture
-def light_curve_file(tmp_path, monkeypatch):
-    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "plasticc").mkdir()
-    write_light_curves(tmp_path / "plasticc/training_set.csv.gz", num_objects=200)
 
 
 @pytest.mark.parametrize("name", ["figure3", "figure3-attncnp", "light-curves"])

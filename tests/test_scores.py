@@ -15,7 +15,6 @@ from convcnp.evaluation import TEST_SEEDS, fixed_tasks
 from convcnp.experiment import EvaluationSettings
 from convcnp.models.cnp import CNP
 from convcnp.scores import constant, further_scores, light_curves, predator_prey
-from helpers import write_light_curves
 
 SETTINGS = EvaluationSettings(num_tasks=12)
 
@@ -51,11 +50,7 @@ def test_real_years_are_scored_in_thousands_and_simulations_counted():
 
 
 @pytest.fixture
-def source(tmp_path, monkeypatch):
-    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "plasticc").mkdir()
-    write_light_curves(tmp_path / "plasticc/training_set.csv.gz", num_objects=200)
+def source(light_curve_file):
     return PlasticcSource().held_out("test")
 
 

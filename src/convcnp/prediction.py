@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -58,15 +58,14 @@ def predict_file(
     with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
         predict = _predict_points if predictor.model.dim_x == 2 else _predict_series
         # The picture first: if it cannot be drawn, nothing is written.
-        answer, picture = predict(
-            predictor,
-            read_table(file),
-            {"time": time, "value": value, "group": group},
-            at,
-            {"quantiles": levels, "samples": samples, "seed": seed},
-            plot is not None,
-            say,
+        request = _Request(
+            names={"time": time, "value": value, "group": group},
+            at=at,
+            wanted={"quantiles": levels, "samples": samples, "seed": seed},
+            draw=plot is not None,
+            say=say,
         )
+        answer, picture = predict(predictor, read_table(file), request)
     _write(answer, out)
     if plot is not None:
         write_file(plot, picture)
@@ -75,54 +74,54 @@ def predict_file(
             say(escape(f"Wrote {path}."))
 
 
+class _Request(NamedTuple):
+    """What the user asked for, whatever the model takes."""
+
+    names: dict[str, Any]  # of the columns
+    at: str | None
+    wanted: dict[str, Any]  # of the answer
+    draw: bool
+    say: Callable[[str], None]
+
+
 def _predict_series(
-    predictor: Predictor,
-    frame: pd.DataFrame,
-    names: dict[str, Any],
-    at: str | None,
-    wanted: dict[str, Any],
-    draw: bool,
-    say: Callable[[str], None],
+    predictor: Predictor, frame: pd.DataFrame, request: _Request
 ) -> tuple[pd.DataFrame, bytes]:
     """Predict series of a table, and draw them if that is asked for."""
-    frame, columns = predictor.prepared(frame, **names)
+    frame, columns = predictor.prepared(frame, **request.names)
     table = SeriesTable.of(frame, columns)
-    asked = _asked(at, table.axis, columns)
-    say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
+    asked = _asked(request.at, table.axis, columns)
+    request.say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
     with _bar() as progress:
         answer = predictor.predict(
             frame,
             asked,
-            **wanted,
+            **request.wanted,
             time=columns.time,
             value=columns.values,
             group=columns.group or "",
             progress=progress,
         )
-    return answer, draw_series(predictor, table, answer) if draw else b""
+    return answer, draw_series(predictor, table, answer) if request.draw else b""
 
 
 def _predict_points(
-    predictor: Predictor,
-    frame: pd.DataFrame,
-    names: dict[str, Any],
-    at: str | None,
-    wanted: dict[str, Any],
-    draw: bool,
-    say: Callable[[str], None],
+    predictor: Predictor, frame: pd.DataFrame, request: _Request
 ) -> tuple[pd.DataFrame, bytes]:
     """Predict points in the plane, and draw a map if that is asked for."""
     table = predictor.points_table(frame)
-    asked: Any = at
-    if at is not None and at != "gaps":
-        asked = int(at) if at.isdecimal() else read_table(at)
+    asked: Any = request.at
+    if request.at not in (None, "gaps"):
+        asked = int(asked) if asked.isdecimal() else read_table(asked)
     values = ", ".join(map(repr, table.layout.values))
     where = " and ".join(map(repr, table.layout.inputs))
     meaning = table.asked(asked).meaning
-    say(escape(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}."))
+    request.say(escape(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}."))
     with _bar() as progress:
-        answer = predictor.predict(frame, asked, **wanted, **names, progress=progress)
-    return answer, draw_map(predictor, table) if draw else b""
+        answer = predictor.predict(
+            frame, asked, **request.wanted, **request.names, progress=progress
+        )
+    return answer, draw_map(predictor, table) if request.draw else b""
 
 
 def _levels(text: str) -> list[float]:

@@ -27,7 +27,12 @@ from convcnp.models.grid_convcnp import GridConvCNP
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MODELS = {"convcnp": "ConvCNP", "convcnpxl": "ConvCNPXL", "attncnp": "AttnCNP"}
+MODELS = {
+    "convcnp": "ConvCNP",
+    "convcnp-long": "ConvCNP, trained longer",
+    "convcnpxl": "ConvCNPXL",
+    "attncnp": "AttnCNP",
+}
 DATA = ("mnist", "svhn", "celeba32", "celeba64", "zsmm")
 PERCENTILES = (5, 25, 50, 75, 95)
 HISTOGRAM_IMAGES = 300
