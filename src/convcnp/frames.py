@@ -61,8 +61,8 @@ def _content(path: str | Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError as error:
         folder = path.parent
-        names = [other.name for other in folder.iterdir()] if folder.is_dir() else []
-        hint = _did_you_mean(path.name, names)
+        files = folder.iterdir() if folder.is_dir() else ()
+        hint = _did_you_mean(path.name, (other.name for other in files if other.is_file()))
         raise TableError(f"Expected a table in {path}, but there is no such file{hint}") from error
     except OSError as error:
         raise TableError(
