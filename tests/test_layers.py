@@ -16,7 +16,7 @@ LAYERS = [
     "image_task",
     "grid",
     "set_conv",
-    "depthwise",
+    "separable",
     "cnn",
     "predictive",
     "normaliser",

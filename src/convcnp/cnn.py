@@ -12,9 +12,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from convcnp.depthwise import depthwise
 from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.grid import Field, Padding
+from convcnp.separable import separable
 
 Activation = Literal["relu", "gelu"]
 
@@ -290,11 +290,13 @@ class UNet(CNN):
 
 
 class SeparableConvolution(nn.Module):
-    """Convolve every channel with a kernel of its own, then mix the channels at every cell.
+    """Take a ReLU, convolve every channel with a kernel of its own, and mix the channels.
 
     Dimensions, and what lies beyond the grid, are those of `Convolution`.
     """
 
+    # Paper: says "convolutional layers with ReLU activations", not where these stand. With the ReLU
+    # first, nothing stands in the way of what residual blocks hand on.
     def __init__(self, dim: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
         super().__init__()
         check_layer(dim, kernel_size, padding, channels)
@@ -308,26 +310,27 @@ class SeparableConvolution(nn.Module):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
         """Return the convolved values, channel first, and their constant far from data."""
-        weight, bias = self.depthwise.weight, self.depthwise.bias
+        kernel, bias = self.depthwise.weight, self.depthwise.bias
+        mixing, shift = self.pointwise.weight, self.pointwise.bias
         assert bias is not None
-        response = weight.sum((1, 2, 3)) * beyond + bias
+        assert shift is not None
+        beyond = torch.relu(beyond)
+        response = kernel.sum((1, 2, 3)) * beyond + bias
+        far = functional.linear(response, mixing[:, :, 0, 0], shift)
         if self.padding == "unobserved":
-            h = depthwise(h + (-beyond)[:, None, None], weight, response, padding=self.reach)
-        elif self.padding == "zeros":
-            h = depthwise(h, weight, bias, padding=self.reach)
-        else:
+            return separable(h, beyond, kernel, response, mixing, shift, padding=self.reach), far
+        zeros = self.reach
+        if self.padding == "circular":
             rows, columns = self.reach
             h = functional.pad(h, (columns, columns, rows, rows), mode="circular")
-            h = depthwise(h, weight, bias, padding=(0, 0))
-        mixing, shift = self.pointwise.weight[:, :, 0, 0], self.pointwise.bias
-        return self.pointwise(h), functional.linear(response, mixing, shift)
+            zeros = (0, 0)
+        level = torch.zeros_like(beyond)
+        return separable(h, level, kernel, bias, mixing, shift, padding=zeros), far
 
 
 class SeparableBlock(nn.Module):
     """Add to a field what separable convolutions make of it: `h + conv(relu(h))` with one layer."""
 
-    # Paper: says "convolutional layers with ReLU activations", not where in a block these stand.
-    # With the ReLU first, nothing stands in the way of what is handed on from block to block.
     def __init__(
         self, layers: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
     ) -> None:
@@ -344,7 +347,7 @@ class SeparableBlock(nn.Module):
         """Apply the layers one after the other, and add what they read."""
         change, change_beyond = h, beyond
         for layer in self.layers:
-            change, change_beyond = layer(torch.relu(change), torch.relu(change_beyond))
+            change, change_beyond = layer(change, change_beyond)
         return h + change, beyond + change_beyond
 
 
