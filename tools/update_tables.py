@@ -11,10 +11,17 @@ import re
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from convcnp.tables import Table, build_table
 
 ROOT = Path(__file__).parent.parent
+NAMES = {
+    "convcnp": "ConvCNP",
+    "convcnpxl": "ConvCNPXL",
+    "attncnp": "AttnCNP, fused attention",
+    "attncnp-written-out": "AttnCNP, attention written out",
+}
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -48,20 +55,64 @@ def excerpt(name: str) -> str:
     return f"```python\n{dedent(inspect.getsource(pkgutil.resolve_name(name)))}```\n"
 
 
+def findings(word: str) -> list[dict[str, Any]]:
+    """Return what `make bench` found under names that contain a word."""
+    found = json.loads((ROOT / "results/bench.json").read_text())["findings"]
+    return [finding for finding in found if word in finding["name"]]
+
+
 def margins_table() -> str:
     """Return the training times by padding and margin that `make bench` measured."""
-    findings = json.loads((ROOT / "results/bench.json").read_text())["findings"]
     rows = [
         [
             *finding["name"].split(", ")[2:],
             f"{finding['parts']['cells']}",
             f"{finding['value']:.2f}",
         ]
-        for finding in findings
-        if "margin" in finding["name"]
+        for finding in findings("margin")
     ]
     header = ["Padding", "Trained on", "Cells", "Time of a step, relative to the least"]
     return Table("", header, rows).markdown()
+
+
+def image_steps_table() -> str:
+    """Return the training times on images that `make bench` measured, beside torch's layers."""
+    rows = [
+        [
+            NAMES[finding["name"].split(", ")[2]],
+            f"{finding['parts']['ms']:.0f}",
+            f"{finding['parts']['plain ms']:.0f}",
+            f"{finding['value']:.1f}",
+        ]
+        for finding in findings("step, images")
+    ]
+    header = ["Model", "Step, ms", "In torch's layers, ms", "Times as fast"]
+    return Table("", header, rows).markdown()
+
+
+def attention_table() -> str:
+    """Return memory and time of a training step on images, of ConvCNPXL and of AttnCNP."""
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for finding in findings(" px, "):
+        size = finding["name"].split(", ")[1]
+        for part, value in finding["parts"].items():  # such as "attncnp GB"
+            model, unit = part.split()
+            found.setdefault((size, model), {})[unit] = value
+    rows = [
+        [
+            size,
+            label,
+            *(_beside(found[size, model], found[size, "convcnpxl"], u) for u in ("GB", "s")),
+        ]
+        for size in dict.fromkeys(size for size, _ in found)
+        for model, label in NAMES.items()
+        if (size, model) in found
+    ]
+    return Table("", ["Images", "Model", "Memory, GB", "Step, s"], rows).markdown()
+
+
+def _beside(values: dict[str, float], base: dict[str, float], unit: str) -> str:
+    return f"{values[unit]:.2f} ({values[unit] / base[unit]:.1f})"
 
 
 def sums_table() -> str:
@@ -84,6 +135,8 @@ OTHERS = {
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,
+    "image-steps": image_steps_table,
+    "image-attention": attention_table,
 }
 
 
