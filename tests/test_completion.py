@@ -9,17 +9,18 @@ from PIL import Image
 
 from convcnp.cli import main
 from convcnp.completion import (
+    DEFAULT_MODEL,
     Completion,
     all_but,
     complete,
-    default_model,
     read_mask,
     within,
 )
 from convcnp.data.photo import Photo
-from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError
+from convcnp.errors import DataError, SettingError, ShapeError
 from convcnp.models.convcnp import convcnp
-from convcnp.models.grid_convcnp import grid_convcnp
+from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp
+from convcnp.zoo import load
 from helpers import assert_equal, lively, random_array, saved, write_untrained
 
 # --- What is missing ------------------------------------------------------------------------------
@@ -141,13 +142,10 @@ def test_pictures_are_written(tmp_path):
         completion.write(tmp_path / "file", "photo")
 
 
-def test_the_default_model_is_the_best_that_ships(tmp_path, monkeypatch):
-    monkeypatch.setattr("convcnp.zoo.WEIGHTS", tmp_path)
-    with pytest.raises(ModelNotFoundError, match="ships with the package, but there is none"):
-        default_model()
-    for name in ("mnist-convcnp", "celeba32-convcnp", "celeba32-convcnpxl"):
-        (tmp_path / f"{name}.json").touch()
-        assert default_model() == name
+def test_the_default_model_ships_and_knows_colours():
+    model = load(DEFAULT_MODEL).model
+    assert isinstance(model, GridConvCNP)
+    assert model.dim_y == 3
 
 
 # --- The command ----------------------------------------------------------------------------------

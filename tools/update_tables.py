@@ -75,6 +75,19 @@ def margins_table() -> str:
     return Table("", header, rows).markdown()
 
 
+def image_budgets_table() -> str:
+    """Return how long the models of each column of Table 3 were trained."""
+    columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
+    rows = []
+    for column in columns:
+        result = json.loads((ROOT / f"results/table3/{column.lower()}-convcnp.json").read_text())
+        counts = result["steps"], result["experiment"]["training"]["batch_size"]
+        images = f"{result['training_images']:,}"
+        rows.append([column, *(f"{count:,}" for count in counts), images, f"{result['epochs']}"])
+    header = ["Data set", "Steps", "Images per step", "Training images", "Epochs"]
+    return Table("", header, rows).markdown()
+
+
 def image_steps_table() -> str:
     """Return the training times on images that `make bench` measured, beside torch's layers."""
     rows = [
@@ -135,6 +148,7 @@ OTHERS = {
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,
+    "image-budgets": image_budgets_table,
     "image-steps": image_steps_table,
     "image-attention": attention_table,
 }

@@ -403,7 +403,7 @@ def complete(
     """
     from rich.progress import Progress
 
-    from convcnp.completion import all_but, default_model, read_mask, within
+    from convcnp.completion import DEFAULT_MODEL, all_but, read_mask, within
     from convcnp.completion import complete as fill
     from convcnp.data.photo import Photo
     from convcnp.errors import SettingError
@@ -421,7 +421,7 @@ def complete(
             f"Expected missing pixels, but all of {photo} are there; say which to fill with "
             "--mask, --keep or --box, or make them transparent."
         )
-    predictor = load(model or default_model())
+    predictor = load(model or DEFAULT_MODEL)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         row = bar.add_task("completing")
         completion = fill(

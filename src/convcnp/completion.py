@@ -14,27 +14,18 @@ from torch import Tensor
 
 from convcnp.data.photo import Photo, as_tensor, read_picture
 from convcnp.drawing import new_figure, save_figure, show_image
-from convcnp.errors import DataError, ModelNotFoundError, SettingError, ShapeError, import_extra
+from convcnp.errors import DataError, SettingError, ShapeError, import_extra
 from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.models.tiling import predict_in_tiles
-from convcnp.zoo import is_shipped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-# Natural images before digits, and networks that see far before others.
-_PREFERRED = (
-    "celeba64-convcnpxl",
-    "celeba32-convcnpxl",
-    "celeba64-convcnp",
-    "celeba32-convcnp",
-    "svhn-convcnpxl",
-    "svhn-convcnp",
-    "mnist-convcnpxl",
-    "mnist-convcnp",
+DEFAULT_MODEL = (
+    "celeba32-convcnp-long"  # of the shipped models, the one that suits photographs best
 )
 
 
@@ -124,17 +115,6 @@ def complete(
     if channels == 1:
         mean, stddev = mean.mean(-1, keepdim=True), stddev.mean(-1, keepdim=True)
     return Completion(photo, mean[0], stddev[0])
-
-
-def default_model() -> str:
-    """Return the name of the shipped model that suits photographs best."""
-    for name in _PREFERRED:
-        if is_shipped(name):
-            return name
-    raise ModelNotFoundError(
-        "Expected a model of images that ships with the package, but there is none; train one, "
-        "such as experiments/table3/mnist-convcnp.toml, and name its directory with --model."
-    )
 
 
 def read_mask(path: Path, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
