@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-DEFAULT_MODEL = (
+DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
     "celeba32-convcnp-long"  # of the shipped models, the one that suits photographs best
 )
 
