@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
-    "celeba32-convcnp-long"  # of the shipped models, the one that suits photographs best
-)
 
 
 @dataclass(frozen=True)
