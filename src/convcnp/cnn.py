@@ -322,7 +322,9 @@ class SeparableConvolution(nn.Module):
         zeros = self.reach
         if self.padding == "circular":
             rows, columns = self.reach
-            h = functional.pad(h, (columns, columns, rows, rows), mode="circular")
+            # As a volume, so that the channels stay last in memory, which is much the quicker.
+            around = (0, 0, columns, columns, rows, rows)
+            h = functional.pad(h.movedim(1, -1)[None], around, mode="circular")[0].movedim(-1, 1)
             zeros = (0, 0)
         level = torch.zeros_like(beyond)
         return separable(h, level, kernel, bias, mixing, shift, padding=zeros), far
