@@ -9,7 +9,7 @@ from PIL import Image
 
 from convcnp.data import image_folder
 from convcnp.data.image_folder import ImageFolder, read_images
-from convcnp.data.source import NamedSource, seeded
+from convcnp.data.source import FiniteSource, NamedSource, seeded
 from convcnp.errors import DataError, SettingError
 from helpers import picture, saved, write_pictures
 
@@ -86,11 +86,12 @@ def test_of_large_sets_parts_are_kept(tmp_path, monkeypatch):
 def test_parts_are_distinct_and_do_not_depend_on_the_order_of_names(tmp_path):
     source = ImageFolder(path=str(write_pictures(tmp_path / "set", count=20)))
     assert isinstance(source, NamedSource)
+    assert isinstance(source, FiniteSource)
     parts = [source, source.held_out("validation"), source.held_out("test")]
     numbers = [set(part.own.tolist()) for part in parts]
     assert [len(part) for part in numbers] == [16, 2, 2]
     assert set.union(*numbers) == set(range(20))
-    assert parts[0].num_images == 16
+    assert len(parts[0]) == 16
     with pytest.raises(DataError, match=r"at least 3 images in .* got 2; gather more"):
         ImageFolder(path=str(write_pictures(tmp_path / "few", count=2))).draw(1, seeded(0))
 

@@ -8,8 +8,9 @@ import torch
 
 from convcnp.data.files import data_folder
 from convcnp.data.images import ImageSource, held_back
-from convcnp.data.source import Source, seeded
+from convcnp.data.source import FiniteSource, Source, seeded
 from convcnp.errors import SettingError
+from convcnp.evaluation import fixed_tasks
 from convcnp.experiment import SOURCES
 from convcnp.image_task import ImageTask
 
@@ -43,6 +44,13 @@ def test_a_source_draws_the_same_images_and_pixels_from_the_same_key():
     assert torch.equal(first.y_target, second.y_target)
     assert torch.equal(first.context_mask, second.context_mask)
     assert not torch.equal(first.context_mask, other.context_mask)
+
+
+def test_models_are_judged_by_distinct_images_as_long_as_there_are_some():
+    source = Numbered(numbers={"test": list(range(70))}).held_out("test")
+    assert isinstance(source, FiniteSource)
+    shown = torch.cat([task.y_target[:, 0, 0] for task in fixed_tasks(source, 140, seed=4)])
+    assert len(shown[:70].unique()) == len(shown[70:].unique()) == 70
 
 
 def test_values_lie_between_zero_and_one_and_all_pixels_are_asked_for():

@@ -82,7 +82,7 @@ def _epochs(source: Source, tasks: int) -> dict[str, Any]:
     """Say how many images there are to train on, and how often each was seen on average."""
     if not isinstance(source, PixelSource):
         return {}
-    images = source.num_images
+    images = len(source)
     return {"training_images": images, "epochs": round(tasks / images, 2)}
 
 

@@ -214,17 +214,14 @@ class ImageFolder(PixelSource):
             )
         return np.flatnonzero(parts_by_name(names) == PARTS.index(self.part))
 
-    @property
-    def num_images(self) -> int:
-        """The number of images of this part."""
+    def __len__(self) -> int:
         return len(self.own)
 
-    def draw(self, batch_size: int, generator: Generator) -> ImageTask:
-        """Draw windows of images, and the pixels of each that are hidden."""
-        chosen = torch.randint(self.num_images, (batch_size,), generator=generator)
-        pixels, there, image = self._windows(self.own[chosen.numpy()], generator)
+    def take(self, objects: Int[Tensor, " B"], generator: Generator) -> ImageTask:
+        """Draw a window of each of these images, and which of its pixels are hidden."""
+        pixels, there, image = self._windows(self.own[objects.numpy()], generator)
         hidden = ~self._context(pixels, generator)
-        in_boxes = torch.rand(batch_size, 1, 1, generator=generator) < self.boxes
+        in_boxes = torch.rand(len(objects), 1, 1, generator=generator) < self.boxes
         hidden = torch.where(in_boxes, _within_boxes(self.window, image, generator), hidden)
         return ImageTask(pixels, there & ~hidden, pixels, there & hidden)
 

@@ -63,14 +63,17 @@ class PixelSource(ABC):
         if self.sizes not in ("batch", "task"):
             raise SettingError(f"sizes must be 'batch' or 'task', got {self.sizes!r}; choose one.")
 
-    @property
     @abstractmethod
-    def num_images(self) -> int:
-        """The number of images of this part."""
+    def __len__(self) -> int:
+        """Return the number of images of this part."""
 
-    @abstractmethod
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw images with replacement, and the pixels of each that are observed."""
+        return self.take(torch.randint(len(self), (batch_size,), generator=generator), generator)
+
+    @abstractmethod
+    def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
+        """Draw which pixels are observed of each of these images, given by their numbers."""
 
     def _context(
         self, pixels: Float[Tensor, "B H W C"], generator: torch.Generator
@@ -102,20 +105,18 @@ class ImageSource(PixelSource):
     A new set is a subclass with one method, `images`.
     """
 
+    part: Literal["training"] | Part = "training"
+
     @abstractmethod
     def images(self) -> ImageSet:
         """Return the images of this part, read when they are first asked for."""
 
-    @property
-    def num_images(self) -> int:
-        """The number of images of this part."""
+    def __len__(self) -> int:
         return len(self.images())
 
-    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
-        """Draw images with replacement, and the pixels of each that are observed."""
-        images = self.images()
-        chosen = torch.randint(len(images), (batch_size,), generator=generator)
-        pixels = images[chosen].float() / 255
+    def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
+        """Draw which pixels are observed of each of these images, given by their numbers."""
+        pixels = self.images()[objects].float() / 255
         return ImageTask(pixels, self._context(pixels, generator), pixels)
 
 
