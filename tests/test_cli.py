@@ -37,9 +37,13 @@ def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "log-likelihood per target point" in done.stdout
     assert "step 6 of 6" in done.stderr
-    again = invoke("evaluate", str(tmp_path / "run"), "--tasks", "8", "--json")
+    again = json.loads(invoke("evaluate", str(tmp_path / "run"), "--json").output)
     told = json.loads((tmp_path / "run/result.json").read_text())
-    assert json.loads(again.output)["log_likelihood"] == pytest.approx(told["log_likelihood"])
+    assert again["log_likelihood"] == pytest.approx(told["log_likelihood"])
+    assert again["num_tasks"] == told["num_tasks"] == 8
+    fewer = invoke("evaluate", str(tmp_path / "run"), "--tasks", "3", "--seed", "9", "--json")
+    assert json.loads(fewer.output)["num_tasks"] == 3
+    assert json.loads(fewer.output)["seed"] == 9
 
 
 @pytest.mark.parametrize(

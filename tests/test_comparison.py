@@ -11,7 +11,7 @@ from convcnp import comparison
 from convcnp.baselines.interpolation import Interpolation, linear
 from convcnp.comparison import METHODS, InUserUnits, NamedMethod, compare, score, scores
 from convcnp.data.real_series import real_series
-from convcnp.errors import ResultError, SettingError
+from convcnp.errors import OutputError, ResultError, SettingError
 from convcnp.experiment import Experiment
 from convcnp.normaliser import PerSeries
 from convcnp.predictive import GaussianPredictive
@@ -98,5 +98,5 @@ def test_a_broken_file_and_an_unwritable_folder_are_named(tmp_path, monkeypatch)
     (tmp_path / "hare.json").write_text("{")
     with pytest.raises(ResultError, match=r"hare\.json must be a result file in JSON"):
         compare(["hare"], ["linear"], tmp_path)
-    with pytest.raises(ResultError, match="Expected a folder that can be written"):
+    with pytest.raises(OutputError, match="Expected a directory that can be written"):
         compare(["hare"], ["linear"], Path("/proc/nowhere"))

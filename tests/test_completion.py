@@ -17,7 +17,7 @@ from convcnp.completion import (
     within,
 )
 from convcnp.data.photo import Photo
-from convcnp.errors import DataError, SettingError, ShapeError
+from convcnp.errors import DataError, OutputError, SettingError, ShapeError
 from convcnp.models.convcnp import convcnp
 from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp
 from convcnp.zoo import load
@@ -33,6 +33,27 @@ def test_bright_pixels_of_a_mask_are_missing(tmp_path):
     assert torch.nonzero(read_mask(path, (4, 5))).tolist() == [[2, 3]]
     with pytest.raises(ShapeError, match=r"expected 6 x 4 pixels, got 5 x 4 in .*mask.png"):
         read_mask(path, (4, 6))
+
+
+def test_masks_of_every_kind_mark_what_is_bright_and_opaque(tmp_path):
+    hole = np.zeros((4, 5), dtype=bool)
+    hole[2, 3] = True
+    red = np.zeros((4, 5, 3), dtype=np.uint8)
+    red[hole, 0] = 255
+    masks = {
+        "deep.png": np.where(hole, 50_000, 5_000).astype(np.uint16),
+        "opaque.png": np.stack([np.full((4, 5), 255), 255 * hole], -1).astype(np.uint8),
+        "red.png": red,
+        "bilevel.png": hole,
+    }
+    for name, array in masks.items():
+        assert read_mask(saved(tmp_path / name, array), (4, 5)).numpy().tolist() == hole.tolist()
+
+
+def test_a_mask_that_marks_nothing_is_named(tmp_path):
+    path = saved(tmp_path / "mask.png", np.full((4, 5), 51, dtype=np.uint8))
+    with pytest.raises(DataError, match=r"brightest pixel of .*mask.png has 20% of white"):
+        read_mask(path, (4, 5))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +158,7 @@ def test_pictures_are_written(tmp_path):
     assert arrays[2].shape[1] > 1000
     (tmp_path / "file").touch()
     with pytest.raises(
-        DataError, match=r"Expected a folder that can be written, but .*file cannot"
+        OutputError, match=r"Expected a directory that can be written, but .*file cannot"
     ):
         completion.write(tmp_path / "file", "photo")
 
@@ -146,6 +167,14 @@ def test_the_default_model_ships_and_knows_colours():
     model = load(DEFAULT_MODEL).model
     assert isinstance(model, GridConvCNP)
     assert model.dim_y == 3
+
+
+@pytest.mark.parametrize("shape", [(1, 200), (200, 1)])
+def test_the_figure_of_a_long_picture_has_a_bounded_size(shape):
+    missing = torch.ones(shape, dtype=torch.bool)
+    blank = torch.zeros(*shape, 1)
+    figure = Completion(Photo(blank, missing), blank, blank + 0.1).figure()
+    assert 1 < figure.get_figheight() < 13
 
 
 # --- The command ----------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_the_tables_of_images_have_a_file_for_each_of_their_cells():
 
     data, models = ("mnist", "svhn", "celeba32", "celeba64", "zsmm"), ("convcnp", "convcnpxl")
     cells = {f"{d}-{m}" for d in data for m in (*models, "attncnp")}
-    assert stems("table3") == cells | {"mnist-convcnp-long"}
+    assert stems("table3") == cells | {"mnist-convcnp-long", "celeba32-convcnp-long"}
     changes = ("convcnp", "no-density", "no-norm", "no-abs", "no-abs-norm", "eq")
     assert stems("table6") == {f"{d}-{c}" for d in ("mnist", "zsmm") for c in changes}
 
@@ -71,6 +71,31 @@ def test_the_models_of_a_column_of_images_are_trained_alike(column):
     assert len(cells) == 3
     assert len({(cell.training, cell.evaluation) for cell in cells}) == 1
     assert {cell.model["sigma_floor"] for cell in cells} == {0.1}
+
+
+@pytest.mark.parametrize("column", ["mnist", "zsmm"])
+@pytest.mark.parametrize(
+    "change, filter, has_density, normalise",
+    [
+        ("convcnp", "absolute", True, True),
+        ("no-density", "absolute", False, True),
+        ("no-norm", "absolute", True, False),
+        ("no-abs", "signed", True, True),
+        ("no-abs-norm", "signed", True, False),
+        ("eq", "eq", True, True),
+    ],
+)
+def test_the_first_layers_of_table_6_are_what_their_names_say(
+    column, change, filter, has_density, normalise
+):
+    experiment = Experiment.load(ROOT / f"experiments/table6/{column}-{change}.toml")
+    encoder = experiment.build_model().encoder
+    assert (encoder.filter, encoder.has_density, encoder.normalise) == (
+        *(filter, has_density, normalise),
+    )
+    assert experiment.data["name"] == column
+    whole = Experiment.load(ROOT / f"experiments/table6/{column}-convcnp.toml")
+    assert experiment.training == whole.training
 
 
 def test_the_names_of_receptive_fields_are_their_sizes():

@@ -113,18 +113,36 @@ def test_a_normalised_constant_stays_a_constant_however_few_pixels_are_seen():
 
 
 @pytest.mark.parametrize(
-    "model, count, radius",
+    "model, count, radius, layers",
     [
-        (grid_convcnp(), 100_691, 12),
-        (grid_convcnp(dim_y=3), 101_625, 12),
-        (grid_convcnp(dim_y=3, image_size=64), 93_337, 7),
-        (grid_convcnpxl(dim_y=3), 407_801, 64),
-        (grid_convcnp(kernel_size=11), 149_843, 24),
+        (grid_convcnp(), 100_691, 12, [1] * 4),
+        (grid_convcnp(dim_y=3), 101_625, 12, [1] * 4),
+        (grid_convcnp(dim_y=3, image_size=64), 93_337, 7, [1] * 4),
+        (grid_convcnpxl(dim_y=3), 407_801, 64, [2] * 6),
+        (grid_convcnp(kernel_size=11), 149_843, 24, [1] * 4),
     ],
 )
-def test_presets_have_the_paper_s_layers(model, count, radius):
+def test_presets_have_the_paper_s_layers(model, count, radius, layers):
     assert model.num_parameters == count
     assert model.receptive_radius == radius
+    assert [len(block.layers) for block in model.cnn.blocks] == layers
+
+
+def test_impossible_sizes_are_refused():
+    with pytest.raises(SettingError, match="kernel_size must be odd and positive, got 0"):
+        grid_convcnp(kernel_size=0)
+    with pytest.raises(SettingError, match="image_size must be a positive number, got -5"):
+        grid_convcnp(image_size=-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 1), (9, 20)])
+def test_a_ring_smaller_than_the_filters_is_gone_around_more_than_once(shape):
+    small = random_images(2, height=shape[0], width=shape[1])
+    pixels, seen = (small.as_images(t) for t in (small.y_context, small.context_mask))
+    many = ImageTask(pixels.repeat(1, 9, 9, 1), seen[..., 0].repeat(1, 9, 9))
+    model = small_model(2, "circular").eval()
+    whole = many.as_images(model(many).mean)[:, : shape[0], : shape[1]]
+    assert_equal(small.as_images(model(small).mean), whole, 1e-9)
 
 
 def test_predictions_have_the_shape_of_the_pixels_and_sigma_a_floor():

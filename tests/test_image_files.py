@@ -127,6 +127,19 @@ def test_a_broken_image_is_named(faces, content):
         images[torch.tensor([len(images) - 1])]
 
 
+def test_a_damaged_zip_file_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
+    (tmp_path / "celeba").mkdir()
+    path = tmp_path / "celeba/img_align_celeba.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("1.png", np.random.default_rng(0).bytes(2000) + bytes(2000))
+    content = bytearray(path.read_bytes())
+    content[60:460] = b"\xff" * 400
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=r"Expected to read 1.png in .*zip, but it failed"):
+        CelebA(size=None).images()
+
+
 def test_images_of_different_sizes_need_a_size(faces):
     contents = {"1.png": png(1), "2.png": png(2, size=(5, 5))}
     images = faces(contents, size=None, part="test").images()

@@ -62,6 +62,13 @@ def test_what_a_tile_cannot_see_is_not_given_to_it(monkeypatch):
     assert {shape[0] for shape in shapes} == {1}
 
 
+def test_tiles_are_no_thinner_than_a_quarter_of_what_a_pixel_sees():
+    cnn = ResNet(2, 6, blocks=3, kernel_size=9)
+    model = lively(GridConvCNP(GridEncoder(kernel_size=5), cnn)).eval()  # sees 14: 3 are a quarter
+    _, reports = tiled(model, random_images(batch_size=1, height=12, width=9), 1)
+    assert len(reports) == 4 * 3
+
+
 def test_the_mask_of_targets_is_kept():
     task = random_images(2)
     predictive = predict_in_tiles(model_of("zeros"), task)

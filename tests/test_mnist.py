@@ -36,11 +36,12 @@ def test_digits_are_scaled_and_stay_where_they_are(digits):
     assert (scaled.double().mean() / weight.mean()).item() == pytest.approx(1, abs=0.05)
 
 
-def test_scaling_is_bilinear():
-    two = torch.zeros(1, 28, 28, dtype=torch.uint8)
-    two[0, :, 14:] = 240
-    scaled = torch.nn.functional.interpolate(two[None].double(), (32, 32), mode="bilinear")
-    assert scaled[0, 0, 0, 15:17].tolist() == pytest.approx([0.0625 * 240, 0.9375 * 240])
+def test_scaling_is_bilinear(tmp_path):
+    half = torch.zeros(1, 28, 28, dtype=torch.uint8)
+    half[0, :, 14:] = 240
+    (tmp_path / "half").write_bytes(idx(half))
+    row = mnist._scaled_digits(tmp_path / "half", 32)[0, 9, :, 0]
+    assert row[14:18].tolist() == [0, 0.0625 * 240, 0.9375 * 240, 240]
 
 
 def test_zsmm_trains_on_digits_in_the_middle(digits):
@@ -63,6 +64,7 @@ def test_zsmm_tests_on_two_digits_that_do_not_overlap(digits):
     assert {int(image.long().sum()) for image in images} <= sums
     assert len({tuple(torch.nonzero(image)[0].tolist()) for image in images}) > 10
     squares = [(i, j) for i in range(29) for j in range(29)]
+    is_above, is_moved_alike = set(), set()
     for image in images[:10]:
         found = [
             (i, j)
@@ -72,6 +74,10 @@ def test_zsmm_tests_on_two_digits_that_do_not_overlap(digits):
         assert len(found) == 2
         (top, left), (low, right) = found
         assert abs(top - low) >= 28 or abs(left - right) >= 28
+        is_above.add(abs(top - low) >= 28)
+        is_moved_alike.add(left == right or top == low)
+    assert is_above == {True, False}
+    assert False in is_moved_alike
 
 
 def test_the_pairs_are_the_same_in_every_run(digits):

@@ -45,6 +45,20 @@ def test_other_kinds_of_pictures_are_read(tmp_path):
     assert_equal(pixels[..., 0], torch.from_numpy(deep / 65535).float(), 1e-6)
 
 
+@pytest.mark.parametrize("scale", [1.0, 255.0])
+def test_a_picture_of_floating_point_numbers_is_read(tmp_path, scale):
+    array = np.linspace(0, scale, 12, dtype=np.float32).reshape(3, 4)
+    Image.fromarray(array).save(tmp_path / "photo.tiff")
+    pixels = Photo.read(tmp_path / "photo.tiff").pixels[..., 0]
+    assert_equal(pixels, torch.linspace(0, 1, 12).view(3, 4), 1e-6)
+
+
+def test_a_photograph_may_have_more_pixels_than_pillow_likes(tmp_path, monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
+    assert Photo.read(saved(tmp_path / "photo.png", random_array(40, 50))).shape == (40, 50)
+    assert Image.MAX_IMAGE_PIXELS == 10
+
+
 def test_a_photograph_is_turned_upright(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # the camera was turned by a quarter

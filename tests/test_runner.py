@@ -1,12 +1,13 @@
 """From an experiment to a result file."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
-from convcnp.errors import CheckpointError, ExperimentError, ModelNotFoundError
+from convcnp.errors import CheckpointError, ExperimentError, ModelNotFoundError, SettingError
 from convcnp.evaluation import Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.runner import evaluate, run
@@ -66,6 +67,21 @@ def test_publishing_copies_the_result_and_the_weights(finished, tmp_path, monkey
     assert [entry["name"] for entry in available()] == ["table1/eq-convcnp"]
     with pytest.raises(ModelNotFoundError, match=r"did you mean 'eq-convcnp'\?"):
         load("eq-convcnpp")
+
+
+def test_weights_of_another_table_are_not_replaced(finished, tmp_path, monkeypatch):
+    directory, result = finished
+    monkeypatch.setattr("convcnp.zoo.WEIGHTS", tmp_path / "weights")
+    publish(directory, tmp_path / "results")
+    other = tmp_path / "other"
+    shutil.copytree(directory, other)
+    renamed = result | {"name": "table9/eq-convcnp"}
+    (other / "result.json").write_text(json.dumps(renamed))
+    with pytest.raises(SettingError, match="weights of table1/eq-convcnp ship under the name"):
+        publish(other, tmp_path / "results")
+    publish(other, tmp_path / "results", weights=False)
+    assert (tmp_path / "results/table9/eq-convcnp.json").exists()
+    assert [entry["name"] for entry in available()] == ["table1/eq-convcnp"]
 
 
 def test_publishing_an_unfinished_run_is_refused(tmp_path):

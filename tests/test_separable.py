@@ -64,6 +64,13 @@ def test_the_input_is_left_as_it_was():
     assert_equal(h.detach(), before, 0)
 
 
+def test_mixed_precision_is_left_to_torch():
+    given = [tensor.detach().float().requires_grad_() for tensor in arguments()]
+    with torch.autocast("cpu", torch.bfloat16):
+        separable(*given, padding=(2, 2)).float().sum().backward()
+    assert all(tensor.grad.isfinite().all() for tensor in given)
+
+
 def test_the_quick_way_is_taken_where_gradients_are_wanted():
     given = arguments()
     assert type(separable(*given, padding=(2, 2)).grad_fn).__name__ == "_SeparableBackward"

@@ -266,20 +266,28 @@ def evaluate(
     name: Annotated[
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
     ],
-    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 2026,
+    tasks: Annotated[
+        int | None, typer.Option(min=1, help="Number of tasks; as many as in its result.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks; that of its result."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
-    from convcnp.experiment import EvaluationSettings
     from convcnp.runner import evaluate as score
     from convcnp.zoo import load
 
     predictor = load(name)
     source = predictor.experiment.source().held_out("test")
-    result = score(predictor.model, source, EvaluationSettings(num_tasks=tasks, seed=seed))
+    asked = {"num_tasks": tasks, "seed": seed}
+    settings = predictor.experiment.evaluation.model_copy(
+        update={key: value for key, value in asked.items() if value is not None}
+    )
+    result = score(predictor.model, source, settings)
     if as_json:
-        print(json.dumps({"name": predictor.name, "seed": seed, **result}))
+        print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:
         print(f"{predictor.name}: {_sentence(result)}")
 
@@ -406,7 +414,7 @@ def complete(
     from convcnp.completion import DEFAULT_MODEL, all_but, read_mask, within
     from convcnp.completion import complete as fill
     from convcnp.data.photo import Photo
-    from convcnp.errors import SettingError
+    from convcnp.errors import SettingError, writing
     from convcnp.zoo import load
 
     given = Photo.read(photo)
@@ -422,6 +430,8 @@ def complete(
             "--mask, --keep or --box, or make them transparent."
         )
     predictor = load(model or DEFAULT_MODEL)
+    with writing(out):  # to hear of it before all is predicted
+        out.mkdir(parents=True, exist_ok=True)
     with Progress(console=Console(stderr=True), transient=True) as bar:
         row = bar.add_task("completing")
         completion = fill(

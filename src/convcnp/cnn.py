@@ -116,6 +116,17 @@ def check_kernel(kernel_size: int, padding: Padding) -> None:
         )
 
 
+def wrapped(image: Float[Tensor, "B H W C"], rows: int, columns: int) -> Float[Tensor, "B P Q C"]:
+    """Continue an image by so many rows and columns on either side, as if it were a ring."""
+    while rows or columns:
+        # Torch goes around a ring once at most. Three rounds of a ring are a ring again.
+        down, right = min(rows, image.shape[1]), min(columns, image.shape[2])
+        around = (0, 0, right, right, down, down)  # as a volume, whose channels stay last in memory
+        image = functional.pad(image[None], around, mode="circular")[0]
+        rows, columns = rows - down, columns - right
+    return image
+
+
 class CNN(nn.Module, ABC):
     """A network between fields; subclasses define `layers_forward`."""
 
@@ -321,11 +332,7 @@ class SeparableConvolution(nn.Module):
             return separable(h, beyond, kernel, response, mixing, shift, padding=self.reach), far
         zeros = self.reach
         if self.padding == "circular":
-            rows, columns = self.reach
-            # As a volume, so that the channels stay last in memory, which is much the quicker.
-            around = (0, 0, columns, columns, rows, rows)
-            h = functional.pad(h.movedim(1, -1)[None], around, mode="circular")[0].movedim(-1, 1)
-            zeros = (0, 0)
+            h, zeros = wrapped(h.movedim(1, -1), *self.reach).movedim(-1, 1), (0, 0)
         level = torch.zeros_like(beyond)
         return separable(h, level, kernel, bias, mixing, shift, padding=zeros), far
 

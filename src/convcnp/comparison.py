@@ -16,7 +16,7 @@ from convcnp.baselines.fitted_gp import FittedGP
 from convcnp.baselines.interpolation import Interpolation, cubic_spline, linear
 from convcnp.data.real_series import REMOVALS, SERIES, RealSeries, check_known, real_series
 from convcnp.data.source import seeded
-from convcnp.errors import ResultError, import_extra
+from convcnp.errors import import_extra, writing
 from convcnp.evaluation import covered, crps
 from convcnp.models.base import Model
 from convcnp.normaliser import Normaliser, PerSeries
@@ -154,10 +154,5 @@ def _merge(path: Path, series: RealSeries, method: str, result: dict[str, Any]) 
         "num_points": series.num_points,
         "methods": {name: known[name] for name in METHODS if name in known},
     }
-    try:
+    with writing(path.parent):
         write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
-    except OSError as error:
-        raise ResultError(
-            f"Expected a folder that can be written, but {path.parent} cannot ({error.strerror}); "
-            "choose another with --out."
-        ) from error

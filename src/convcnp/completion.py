@@ -12,9 +12,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.data.photo import Photo, as_tensor, read_picture
+from convcnp.data.photo import Photo
 from convcnp.drawing import new_figure, save_figure, show_image
-from convcnp.errors import DataError, SettingError, ShapeError, import_extra
+from convcnp.errors import DataError, SettingError, ShapeError, import_extra, writing
 from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP
@@ -53,22 +53,17 @@ class Completion:
         """
         paths = [folder / f"{name}-{kind}.png" for kind in ("completed", "stddev", "figure")]
         scaled = self.doubt / self.doubt.max().clamp(min=1e-6)
-        try:
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             _picture(self.pixels).save(paths[0])
             _picture(scaled[..., None]).save(paths[1])
             save_figure(self.figure(), paths[2])
-        except OSError as error:
-            raise DataError(
-                f"Expected a folder that can be written, but {folder} cannot ({error.strerror}); "
-                "choose another with --out."
-            ) from error
         return paths
 
     def figure(self) -> Figure:
         """Draw what was given, what came of it, and the standard deviation, side by side."""
         height, width = self.photo.shape
-        figure = new_figure(1, 3, width=4.0, height=max(4.0 * height / width, 1.0) + 0.4)
+        figure = new_figure(1, 3, width=4.0, height=min(max(4.0 * height / width, 1.0), 12.0) + 0.4)
         titles = ("given", "completed", "standard deviation")
         for axes, title in zip(figure.axes, titles, strict=True):
             axes.set_title(title)
@@ -116,12 +111,19 @@ def complete(
 
 
 def read_mask(path: Path, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
-    """Read which pixels are missing from a picture of the same size: the bright ones."""
-    mask = as_tensor(read_picture(path).convert("L")) > 127
+    """Read which pixels are missing from a picture of the same size: bright and opaque ones."""
+    picture = Photo.read(path)
+    brightest = picture.pixels.amax(-1)  # of the channels
+    mask = (brightest > 0.5) & ~picture.missing
     if mask.shape != shape:
         raise ShapeError(
             f"A mask must have the size of the photograph: expected {shape[1]} x {shape[0]} "
             f"pixels, got {mask.shape[1]} x {mask.shape[0]} in {path}; scale it."
+        )
+    if not mask.any():
+        raise DataError(
+            f"A mask must be bright where pixels are missing, but the brightest pixel of {path} "
+            f"has {brightest.max():.0%} of white; paint them white."
         )
     return mask
 

@@ -6,6 +6,7 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 
 
@@ -59,6 +60,18 @@ class TableError(ConvCNPError, ValueError):
 
 class OutputError(ConvCNPError, OSError):
     """Raise when a result cannot be written where it should be."""
+
+
+@contextmanager
+def writing(directory: Path) -> Iterator[None]:
+    """Say which directory cannot be written, where something within fails to be."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"Expected a directory that can be written, but {directory} cannot "
+            f"({error.strerror or error}); choose another."
+        ) from error
 
 
 class ConvCNPWarning(UserWarning):

@@ -13,7 +13,7 @@ import pandas as pd
 from convcnp.choices import Say, Wanted, merge
 from convcnp.data.image_files import holds_images
 from convcnp.data.table import digest_of, read_bytes
-from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said
+from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
 from convcnp.experiment import Experiment, read_toml
 from convcnp.frames import read_table
 from convcnp.image_choices import plan_images, refuse_columns
@@ -104,13 +104,8 @@ def check_out(out: Path, *, resume: bool) -> None:
             "run in it, or choose another with --out."
         )
     existing = next(path for path in (out, *out.resolve().parents) if path.exists())
-    try:
+    with writing(out):
         tempfile.TemporaryFile(dir=existing).close()
-    except OSError as error:
-        raise OutputError(
-            f"Expected a directory that can be written, but {out} cannot ({error.strerror}); "
-            "choose another with --out."
-        ) from error
 
 
 def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:

@@ -27,6 +27,7 @@ from convcnp.errors import (
     SettingError,
     ShapeError,
     TableError,
+    writing,
 )
 from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
@@ -93,16 +94,11 @@ class Predictor:
             raise OutputError(
                 f"Expected a directory without a model, but {directory} holds one; choose another."
             )
-        try:
+        with writing(directory):
             write_tensors(directory / BEST, self.model.state_dict())
             write_atomically(
                 directory / RESULT, (json.dumps(self.result, indent=2) + "\n").encode()
             )
-        except OSError as error:
-            raise OutputError(
-                f"Expected a directory that can be written, but {directory} cannot "
-                f"({error.strerror}); choose another."
-            ) from error
 
     @classmethod
     def fit(

@@ -16,7 +16,7 @@ import torch
 
 from convcnp.data.images import PixelSource
 from convcnp.data.source import Source
-from convcnp.errors import CheckpointError, ExperimentError, ResultError
+from convcnp.errors import CheckpointError, ExperimentError, ResultError, writing
 from convcnp.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.experiment import EvaluationSettings, Experiment
 from convcnp.models.base import Model
@@ -116,14 +116,8 @@ def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
             "and overrides given; continue with the same ones, or choose another directory with "
             "--out."
         )
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
+    with writing(directory):
         write_atomically(path, content.encode())
-    except OSError as error:
-        raise ExperimentError(
-            f"Expected a directory that can be written, but {directory} cannot ({error.strerror}); "
-            "choose another with --out."
-        ) from error
 
 
 def read_result(path: Path) -> dict[str, Any]:

@@ -27,11 +27,13 @@ def separable(
     """Convolve `relu(h) - level` channel by channel, add `response`, and mix the channels.
 
     Rows and columns of zeros lie around. The numbers are those of torch's operations one after the
-    other, and without a gradient, or on another device, it is these that run. Their gradients take
-    most of a training step on a CPU, and have a quicker way here (decision 22).
+    other, and without a gradient, on another device or in mixed precision it is these that run.
+    Their gradients take most of a training step on a CPU, and have a quicker way here (decision
+    22).
     """
     arguments = (h, level, kernel, response, mixing, bias, padding)
-    if h.device.type == "cpu" and h.requires_grad and torch.is_grad_enabled():
+    is_mixed = torch.is_autocast_enabled("cpu")
+    if h.device.type == "cpu" and h.requires_grad and torch.is_grad_enabled() and not is_mixed:
         return _Separable.apply(*arguments)  # type: ignore[no-untyped-call]
     return _forward(*arguments)[-1]
 

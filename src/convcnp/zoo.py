@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from convcnp.errors import ModelNotFoundError
+from convcnp.errors import ModelNotFoundError, SettingError
 from convcnp.predictor import Predictor
 from convcnp.runner import RESULT
 from convcnp.storage import write_atomically
@@ -54,15 +54,25 @@ def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Pat
             f"Expected a finished run in {directory}, but {RESULT} or {BEST} is missing; let "
             "`convcnp run` finish first."
         )
-    name = json.loads((directory / RESULT).read_text())["name"]
+    name = _name(directory / RESULT)
     cell = Path(name).name
     copies = {results / f"{name}.json": directory / RESULT}
     if weights:
+        if is_shipped(cell) and (other := _name(WEIGHTS / f"{cell}.json")) != name:
+            raise SettingError(
+                f"The weights of {other} ship under the name {cell!r}, which {name} has as well; "
+                "publish this one with --no-weights."
+            )
         copies[WEIGHTS / f"{cell}.safetensors"] = directory / BEST
         copies[WEIGHTS / f"{cell}.json"] = directory / RESULT
     for target, origin in copies.items():
         write_atomically(target, origin.read_bytes())
     return list(copies)
+
+
+def _name(result: Path) -> str:
+    """Return the experiment that a result file is of, with its table."""
+    return str(json.loads(result.read_text())["name"])
 
 
 def _refuse(name: str) -> None:

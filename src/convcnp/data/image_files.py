@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from convcnp.data.files import data_file
 from convcnp.data.images import ImageSet, ImageSource
+from convcnp.data.photo import decoded
 from convcnp.data.source import PARTS
 from convcnp.errors import DataError, check_positive, import_extra
 
@@ -109,6 +111,17 @@ def _names(path: Path) -> list[str]:
         ) from error
 
 
+def content(path: Path, archive: zipfile.ZipFile | None, name: str) -> bytes:
+    """Read one file of a folder, or of its zip file."""
+    try:
+        return (path / name).read_bytes() if archive is None else archive.read(name)
+    except (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"Expected to read {name} in {path}, but it failed ({error}); check its permissions, "
+            "get the file again, or pack it without a password."
+        ) from error
+
+
 class ImageFiles:
     """Images of one size in files, decoded when they are first asked for, and then kept."""
 
@@ -149,23 +162,18 @@ class ImageFiles:
         return pixels
 
     def _decoded(self, name: str) -> UInt8[Tensor, "H W C"]:
-        pillow = import_extra("PIL.Image", "images")
+        lanczos = import_extra("PIL.Image", "images").Resampling.LANCZOS
         try:
-            content = (
-                (self.path / name).read_bytes()
-                if self._archive is None
-                else self._archive.read(name)
-            )
-            with pillow.open(io.BytesIO(content)) as image:
-                image = image.convert(self.mode)
-                if self.size is not None:
-                    image = image.resize((self.size, self.size), pillow.Resampling.LANCZOS)
-                pixels = np.array(image)
-        except (OSError, ValueError, SyntaxError, zipfile.BadZipFile) as error:
+            image = decoded(io.BytesIO(content(self.path, self._archive, name)))
+        except ValueError as error:
             raise DataError(
                 f"{name} in {self.path} must be a whole image, but cannot be read ({error}); "
                 "remove it or get it again."
             ) from error
+        image = image.convert(self.mode)
+        if self.size is not None:
+            image = image.resize((self.size, self.size), lanczos)
+        pixels = np.array(image)
         return torch.from_numpy(pixels.reshape(*pixels.shape[:2], -1))
 
 

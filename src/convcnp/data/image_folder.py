@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import torch
 from jaxtyping import Bool, Float, Int, UInt8
 from torch import Generator, Tensor
 
-from convcnp.data.image_files import image_names
+from convcnp.data.image_files import content, image_names
 from convcnp.data.images import PixelSource
 from convcnp.data.photo import Photo, decoded
 from convcnp.data.source import PARTS, parts_by_name, seeded
@@ -79,11 +78,11 @@ def _read(path: Path, state: object) -> Pictures:
     side = kept_side(len(names))
     hashed = hashlib.blake2b(digest_size=8)
     sizes, kept, missing, broken = [], [], [], []
-    for i, (name, content) in enumerate(_contents(path, names)):
-        for part in (name.encode(errors="surrogateescape"), content):
+    for i, (name, data) in enumerate(_contents(path, names)):
+        for part in (name.encode(errors="surrogateescape"), data):
             hashed.update(len(part).to_bytes(8) + part)
         try:
-            image = decoded(io.BytesIO(content))
+            image = decoded(io.BytesIO(data))
             photo = Photo.of(_part(image, side, i))
         except ValueError as error:
             broken.append(f"{name} ({error})")
@@ -109,13 +108,7 @@ def _contents(path: Path, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     with ExitStack() as stack:
         archive = None if path.is_dir() else stack.enter_context(zipfile.ZipFile(path))
         for name in names:
-            try:
-                yield name, (path / name).read_bytes() if archive is None else archive.read(name)
-            except (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
-                raise DataError(
-                    f"Expected to read {name} in {path}, but it failed ({error}); check its "
-                    "permissions, or pack the files again without a password."
-                ) from error
+            yield name, content(path, archive, name)
 
 
 def kept_side(images: int) -> int:

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -37,8 +37,12 @@ class Photo:
         if image.mode.startswith("I"):  # 16 bits, which pillow would cut off at 255
             pixels = as_tensor(image)[..., None] / 65535
             return cls(pixels.clamp(0, 1), torch.zeros(pixels.shape[:2], dtype=torch.bool))
-        is_grey = image.mode in ("1", "L", "LA", "F")
-        if image.mode in ("1", "F", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
+        if image.mode == "F":  # numbers between 0 and 1, or and 255
+            pixels = as_tensor(image)[..., None]
+            pixels = (pixels / (255 if pixels.max() > 1 else 1)).clamp(0, 1)
+            return cls(pixels, torch.zeros(pixels.shape[:2], dtype=torch.bool))
+        is_grey = image.mode in ("1", "L", "LA")
+        if image.mode in ("1", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
             image = image.convert("L" if is_grey else "RGB")
         pixels = as_tensor(image.convert("LA" if is_grey else "RGBA")) / 255
         return cls(pixels[..., :-1], pixels[..., -1] < 0.5)
@@ -70,11 +74,12 @@ def read_picture(path: Path) -> Image:
 
 def decoded(file: Path | BytesIO) -> Image:
     """Decode a picture, upright; one that is not whole raises a ValueError that says why."""
-    pillow = import_extra("PIL.Image", "images")
+    pillow: Any = import_extra("PIL.Image", "images")
     upright = import_extra("PIL.ImageOps", "images").exif_transpose
+    limit, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None  # a photograph may be large
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd metadata, and of many pixels
+            warnings.simplefilter("ignore")  # of odd metadata
             with pillow.open(file) as image:
                 image.load()
                 return upright(image)
@@ -84,6 +89,8 @@ def decoded(file: Path | BytesIO) -> Image:
         raise ValueError("it is no picture of a known kind") from error
     except Exception as error:  # a broken file makes pillow raise anything
         raise ValueError(str(error).rstrip(".") or type(error).__name__) from error
+    finally:
+        pillow.MAX_IMAGE_PIXELS = limit
 
 
 def as_tensor(image: Image) -> Tensor:

@@ -7,10 +7,10 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import conv2d, pad, softplus
+from torch.nn.functional import conv2d, softplus
 
-from convcnp.cnn import CNN, ResNet, check_kernel
-from convcnp.errors import SettingError, ShapeError, check_not_negative
+from convcnp.cnn import CNN, ResNet, check_kernel, wrapped
+from convcnp.errors import SettingError, ShapeError, check_not_negative, check_positive
 from convcnp.grid import Field, Padding
 from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
@@ -74,10 +74,10 @@ class GridEncoder(nn.Module):
         self, observed: Float[Tensor, "B H W C"], mask: Bool[Tensor, "B H W C"]
     ) -> Float[Tensor, "B H W D"]:
         """Return the density channels, if wanted, followed by the data channels."""
-        both = torch.cat([mask.to(observed), observed]).movedim(-1, 1)  # (2 B, C, H, W)
-        around = [self.reach] * 4
-        both = pad(both, around, mode="circular") if self.padding == "circular" else both
-        zeros = 0 if self.padding == "circular" else self.reach
+        both, zeros = torch.cat([mask.to(observed), observed]), self.reach  # (2 B, H, W, C)
+        if self.padding == "circular":
+            both, zeros = wrapped(both, self.reach, self.reach), 0
+        both = both.movedim(-1, 1)
         smooth = conv2d(both, self.kernel, padding=zeros, groups=both.shape[1]).movedim(1, -1)
         density, data = smooth.chunk(2)
         if self.normalise:
@@ -181,6 +181,7 @@ def grid_convcnp(
         101625
     """
     _check_images(dim_x)
+    check_positive("image_size", image_size)
     first, later = (9, 5) if image_size <= 50 else (7, 3)
     encoder = GridEncoder(
         dim_y,
@@ -190,7 +191,11 @@ def grid_convcnp(
         normalise=normalise,
         padding=padding,
     )
-    cnn = ResNet(channels=channels, kernel_size=kernel_size or later, padding=padding)
+    cnn = ResNet(
+        channels=channels,
+        kernel_size=later if kernel_size is None else kernel_size,
+        padding=padding,
+    )
     return GridConvCNP(encoder, cnn, sigma_floor=sigma_floor)
 
 
