@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
-from benchmarks.images import image_batch
+from benchmarks.images import image_batch, image_memory
 from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
 from benchmarks.plain_images import copy_image_weights
@@ -98,6 +98,20 @@ def test_few_tasks_stand_for_all() -> None:
     few = every(5, tasks)
     assert len(few) == 20
     assert sum(task.x_target.shape[1] for task in few) / 20 == pytest.approx(7.5, abs=0.5)
+
+
+def test_a_batch_that_does_not_fit_is_on_the_line_through_smaller_ones(monkeypatch) -> None:
+    def measured(case: str, module: str) -> dict[str, float]:
+        *_, size, batch = case.split("-")
+        return {"base": 1.0, "peak": 1.5 + int(batch) * int(size), "seconds": 2.0 * int(batch)}
+
+    monkeypatch.setattr("benchmarks.images.measured", measured)
+    findings = {finding.name: finding for finding in image_memory(quick=False)}
+    for size in (32, 56, 64):
+        for name in ("attncnp", "attncnp-written-out"):
+            memory = findings[f"memory, {size} px, {name} / convcnpxl"]
+            assert memory.parts == {f"{name} GB": 0.5 + 16 * size, "convcnpxl GB": 0.5 + 16 * size}
+            assert findings[f"time, {size} px, {name} / convcnpxl"].parts[f"{name} s"] == 32
 
 
 def test_peak_memory_is_this_process() -> None:

@@ -95,8 +95,7 @@ def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
     rows = []
     for model, label in paper["rows"].items():
         ours = [cells.get(f"{column}-{model}") for column in columns]
-        parameters = next((f"{cell['parameters']:,}" for cell in ours if cell), "")
-        rows.append([label, parameters, *map(_score, ours)])
+        rows.append([label, _parameters(ours), *map(_score, ours)])
         theirs = [paper["values"].get(column, {}).get(model) for column in columns]
         if any(theirs):
             counted = f"{paper['parameters'][model]:,}" if "parameters" in paper else ""
@@ -106,6 +105,14 @@ def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
         rows.append(["Exact GP", "", *map(_ceiling, by_column)])
     header = ["Model", "Parameters", *(paper["columns"][column] for column in columns)]
     return Table(paper["title"], header, rows)
+
+
+def _parameters(cells: Iterable[dict[str, Any] | None]) -> str:
+    """Return the number of parameters of a row's models, which can depend on the data."""
+    counts = {cell["parameters"] for cell in cells if cell}
+    return (
+        " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)})) if counts else ""
+    )
 
 
 def _listing(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
