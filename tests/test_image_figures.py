@@ -4,10 +4,11 @@ import json
 from itertools import pairwise
 
 import pytest
+import torch
 
 from convcnp.data.source import seeded
 from convcnp.errors import ConvCNPError, ResultError
-from convcnp.figures.images import DATA, FIGURES, context_masks
+from convcnp.figures.images import DATA, FIGURES, at_percentiles, context_masks
 from convcnp.figures.paper import draw_paper_figure
 from convcnp.figures.shelf import Shelf
 from helpers import write_untrained
@@ -60,6 +61,31 @@ def test_figures_are_drawn_with_the_models_of_runs(
     path = draw(name, tmp_path, runs="runs")
     assert path.name == f"{name}.png"
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_examples_lie_at_the_percentiles_of_the_scores():
+    scores = torch.randperm(101, generator=seeded(0)).float()
+    assert scores[at_percentiles(scores)].tolist() == [5, 25, 50, 75, 95]
+
+
+@pytest.mark.parametrize("name", ["images-mnist", "histogram-mnist"])
+def test_pixels_that_were_not_observed_are_shown_as_missing(
+    name, runs, digits, tmp_path, nothing_ships, monkeypatch
+):
+    shown = []
+    monkeypatch.setattr("convcnp.figures.images.HISTOGRAM_IMAGES", 20)
+    monkeypatch.setattr(
+        "convcnp.figures.images.show_image",
+        lambda axes, image, missing=None: shown.append((image, missing)),
+    )
+    draw(name, tmp_path, runs="runs")
+    given = [(image, missing) for image, missing in shown if missing is not None]
+    if name == "images-mnist":
+        observed = [int((~missing).sum()) for _, missing in given]
+        assert observed == [3, 10, 51, 102, 205, 307, 512, 1024, 512, 512]
+    else:
+        assert len(given) == 5
+        assert all(missing.float().mean() >= 0.5 for _, missing in given)  # at most half is seen
 
 
 @needs_data

@@ -91,9 +91,7 @@ def _histogram(name: str, shelf: Shelf, seed: int) -> Figure:
     source = _source(data).held_out("test")
     tasks = list(fixed_tasks(source, HISTOGRAM_IMAGES, seed))
     scores = {row: log_likelihoods(model, iter(tasks)) for row, model in models.items()}
-    leader = next(iter(scores))
-    ranked = scores[leader].argsort()
-    chosen = [int(ranked[(len(ranked) - 1) * percent // 100]) for percent in PERCENTILES]
+    chosen = at_percentiles(next(iter(scores.values())))
     examples = [tasks[i // len(tasks[0])][i % len(tasks[0])] for i in chosen]
 
     height = 1.5 * (1 + len(models))
@@ -115,6 +113,12 @@ def _histogram(name: str, shelf: Shelf, seed: int) -> Figure:
             if column == 0:
                 axes.set_title(MODELS[row], fontsize="small", loc="left")
     return figure
+
+
+def at_percentiles(scores: Float[Tensor, " images"]) -> list[int]:
+    """Return the numbers of the images whose scores lie at the percentiles, the worst first."""
+    ranked = scores.argsort()
+    return [int(ranked[(len(ranked) - 1) * percent // 100]) for percent in PERCENTILES]
 
 
 def _filters(name: str, shelf: Shelf, seed: int) -> Figure:
