@@ -102,7 +102,8 @@ def test_the_names_of_receptive_fields_are_their_sizes():
     for path in (path for path in FILES if path.parent.name == "receptive-field"):
         padding, _, size = path.stem.rpartition("-")
         experiment = Experiment.load(path)
-        assert experiment.model["padding"] == padding
+        assert experiment.model["padding"] == ("unobserved" if padding == "windows" else padding)
+        assert ("window" in experiment.data) == (padding == "windows")
         assert 2 * experiment.build_model().receptive_radius + 1 == int(size)
 
 

@@ -60,6 +60,28 @@ def test_values_lie_between_zero_and_one_and_all_pixels_are_asked_for():
     assert task.target_mask.all()
 
 
+def test_training_may_see_windows_cut_anywhere_and_models_are_judged_by_whole_images():
+    row = torch.arange(20, dtype=torch.uint8).expand(2, 10, 20)[..., None]
+
+    @dataclass(frozen=True)
+    class Rows(ImageSource):
+        dim_y: int = 1
+
+        def images(self):
+            return row
+
+    source = Rows(window=6)
+    task = source.draw(300, seeded(0))
+    pixels = (255 * task.as_images(task.y_target)[..., 0]).round()
+    assert pixels.shape == (300, 6, 6)
+    assert set(pixels[:, 0, 0].tolist()) == set(range(15))
+    assert (pixels.diff(dim=2) == 1).all()
+    assert source.held_out("test").draw(2, seeded(0)).width == 20
+    assert Rows(window=15).draw(1, seeded(0)).height == 10
+    with pytest.raises(SettingError, match="window must be a positive number, got 0"):
+        Rows(window=0)
+
+
 def test_from_a_hundredth_to_half_of_the_pixels_are_observed_and_all_numbers_occur():
     source = Numbered()
     counts = (200 * shares(source.draw(3000, seeded(0)))).round().int()

@@ -12,13 +12,14 @@ from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 from convcnp.data.source import Familiar, Part
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, check_positive
 from convcnp.image_task import PIXELS_PER_UNIT, ImageTask
 from convcnp.normaliser import AsIs, Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
 _Source = TypeVar("_Source", bound="PixelSource")
+_Set = TypeVar("_Set", bound="ImageSource")
 
 
 @runtime_checkable
@@ -103,13 +104,29 @@ class ImageSource(PixelSource):
     """Images of one size, drawn from a set, with all their pixels as targets.
 
     A new set is a subclass with one method, `images`.
+
+    Args:
+        window: Pixels along both sides of a square that is cut at random from every image to train
+            on; if left out, images are whole. Models are chosen and judged by whole images.
     """
 
+    options: ClassVar[tuple[str, ...]] = (*PixelSource.options, "window")
+
     part: Literal["training"] | Part = "training"
+    window: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.window is not None:
+            check_positive("window", self.window)
 
     @abstractmethod
     def images(self) -> ImageSet:
         """Return the images of this part, read when they are first asked for."""
+
+    def held_out(self: _Set, part: Part) -> _Set:
+        """Return the source of whole images that training never sees, with sizes per image."""
+        return replace(super().held_out(part), window=None)
 
     def __len__(self) -> int:
         return len(self.images())
@@ -117,7 +134,22 @@ class ImageSource(PixelSource):
     def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
         """Draw which pixels are observed of each of these images, given by their numbers."""
         pixels = self.images()[objects].float() / 255
+        if self.window is not None:
+            pixels = _windows(pixels, self.window, generator)
         return ImageTask(pixels, self._context(pixels, generator), pixels)
+
+
+def _windows(
+    pixels: Float[Tensor, "B H W C"], size: int, generator: torch.Generator
+) -> Float[Tensor, "B P Q C"]:
+    """Cut a square at random from every image."""
+    batch_size, *sides = pixels.shape[:3]
+    starts = [
+        torch.randint(max(side - size, 0) + 1, (batch_size,), generator=generator).tolist()
+        for side in sides
+    ]
+    cut = [image[i : i + size, j : j + size] for image, i, j in zip(pixels, *starts, strict=True)]
+    return torch.stack(cut)
 
 
 def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:
