@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import torch
@@ -123,38 +124,41 @@ def at_percentiles(scores: Float[Tensor, " images"]) -> list[int]:
 
 def _filters(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw the first filters that were learned, of the first channel."""
-    rows = {
-        "ConvCNPXL": ("convcnpxl", "table3"),
-        "ConvCNP": ("convcnp", "table3"),
-        "ConvCNP EQ": ("eq", "table6"),
+    models = {
+        f"{label}, {data}": model
+        for label, table, cells in (
+            ("ConvCNPXL", "table3", ["convcnpxl"]),
+            ("ConvCNP", "table3", ["convcnp-long", "convcnp"]),
+            ("ConvCNP EQ", "table6", ["eq"]),
+        )
+        for data in DATA
+        if (model := _first(shelf, table, [f"{data}-{cell}" for cell in cells]))
     }
-    figure = new_figure(len(rows), len(DATA), width=1.6, height=1.7)
-    panels, is_empty = iter(figure.axes), True
-    for label, (cell, table) in rows.items():
-        for data in DATA:
-            axes = next(panels)
-            axes.set_axis_off()
-            if not shelf.has(table, f"{data}-{cell}"):
-                continue
-            model = shelf.load(table, f"{data}-{cell}").model
-            if isinstance(model, GridConvCNP):
-                is_empty = False
-                axes.imshow(model.encoder.kernel[0, 0].detach().numpy(), cmap="gray")
-                axes.set_title(f"{label}, {data}", fontsize="x-small")
-    if is_empty:
+    if not models:
         raise ResultError("Expected trained models of images, but there are none; train them.")
+    figure = new_figure(math.ceil(len(models) / len(DATA)), len(DATA), width=1.6, height=1.7)
+    for axes in figure.axes:
+        axes.set_axis_off()
+    for axes, (label, model) in zip(figure.axes, models.items(), strict=False):
+        assert isinstance(model, GridConvCNP)
+        axes.imshow(model.encoder.kernel[0, 0].detach().numpy(), cmap="gray")
+        axes.set_title(label, fontsize="x-small")
     return figure
+
+
+def _first(shelf: Shelf, table: str, cells: Iterable[str]) -> Model | None:
+    """Return the first of these models that is there."""
+    return next((shelf.load(table, cell).model for cell in cells if shelf.has(table, cell)), None)
 
 
 def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a large photograph completed from 5 and 20 % of its pixels."""
-    models = {}
-    for data in ("celeba64", "celeba32"):
-        # The longest trained small model: where that is missing, any.
-        for row in ("convcnp-long", "convcnp", "convcnpxl"):
-            if shelf.has("table3", f"{data}-{row}"):
-                models[f"{MODELS[row]}, {data}"] = shelf.load("table3", f"{data}-{row}").model
-                break
+    rows = ("convcnp-long", "convcnp", "convcnpxl")
+    models = {
+        data: model
+        for data in ("celeba64", "celeba32")
+        if (model := _first(shelf, "table3", [f"{data}-{row}" for row in rows]))
+    }
     if not models:
         raise ResultError(
             "Expected a trained model of CelebA, such as celeba32-convcnp, but there is none; "
@@ -173,7 +177,7 @@ def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
         for label, model in models.items():
             axes = next(panels)
             show_image(axes, complete(model, given).pixels)
-            axes.set_title(label)
+            axes.set_title(f"completed by a model of {label}")
     return figure
 
 
