@@ -76,15 +76,19 @@ def margins_table() -> str:
 
 
 def image_budgets_table() -> str:
-    """Return how long the models of each column of Table 3 were trained."""
+    """Return how long the models of each column of Table 3 were trained, and the longer trained."""
     columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
     rows = []
-    for column in columns:
-        result = json.loads((ROOT / f"results/table3/{column.lower()}-convcnp.json").read_text())
-        counts = result["steps"], result["experiment"]["training"]["batch_size"]
-        images = f"{result['training_images']:,}"
-        rows.append([column, *(f"{count:,}" for count in counts), images, f"{result['epochs']}"])
-    header = ["Data set", "Steps", "Images per step", "Training images", "Epochs"]
+    for ending, remark in (("", ""), ("-long", ", trained longer")):
+        for column in columns:
+            path = ROOT / f"results/table3/{column.lower()}-convcnp{ending}.json"
+            if path.exists():
+                result = json.loads(path.read_text())
+                batch_size = result["experiment"]["training"]["batch_size"]
+                counts = (result["steps"], batch_size, result["training_images"])
+                rows.append([column + remark, *(f"{count:,}" for count in counts)])
+                rows[-1].append(f"{result['epochs']:.2f}")
+    header = ["Column", "Steps", "Images per step", "Training images", "Epochs"]
     return Table("", header, rows).markdown()
 
 
