@@ -12,6 +12,7 @@ from tools.update_tables import updated
 
 from convcnp.data.real_series import SERIES
 from convcnp.errors import ResultError
+from convcnp.experiment import Experiment
 from convcnp.tables import build_table
 
 ROOT = Path(__file__).parent.parent
@@ -221,6 +222,8 @@ def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
         experiment = ROOT / "experiments" / path.parent.name / f"{path.stem}.toml"
         assert experiment.exists(), path
         assert result["name"] == f"{path.parent.name}/{path.stem}"
+        wanted = Experiment.load(experiment).training.steps
+        assert result["experiment"]["training"]["steps"] == wanted, path
         assert result["steps"] >= 100
         assert result["num_tasks"] >= 1000
 

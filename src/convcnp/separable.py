@@ -56,17 +56,9 @@ def _forward(
 
 class _Separable(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any,  # noqa: ANN401
-        h: Tensor,
-        level: Tensor,
-        kernel: Tensor,
-        response: Tensor,
-        mixing: Tensor,
-        bias: Tensor,
-        padding: tuple[int, int],
-    ) -> Tensor:
-        active, convolved, out = _forward(h, level, kernel, response, mixing, bias, padding)
+    def forward(ctx: Any, *arguments: Any) -> Tensor:  # noqa: ANN401 - those of `_forward`
+        active, convolved, out = _forward(*arguments)
+        _, level, kernel, _, mixing, _, padding = arguments
         ctx.save_for_backward(active, convolved, level, kernel, mixing)
         ctx.padding = padding
         return out
