@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from convcnp.asking import EVEN, asked_times
-from convcnp.errors import SettingError, TableError
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames import SeriesTable, choose_columns
 
 
@@ -66,7 +66,6 @@ def test_a_very_wide_gap_gets_a_bounded_number_of_times():
         (["2020-01-01", "2020-02-01", "2020-03-01", "2020-06-01"], ["2020-04-01", "2020-05-01"]),
         (["2020-01-31", "2020-02-29", "2020-03-31", "2020-05-31"], ["2020-04-30"]),
         (["2019-07-15", "2020-07-15", "2021-07-15", "2023-07-15"], ["2022-07-15"]),
-        (["1500-01-01", "1600-01-01", "1700-01-01", "1900-01-01"], ["1800-01-01"]),
         (["2020-01-01", "2020-01-02", "2020-01-03", "2020-01-05"], ["2020-01-04"]),
     ],
 )
@@ -74,8 +73,30 @@ def test_a_very_wide_gap_gets_a_bounded_number_of_times():
 def test_gaps_between_dates_follow_the_calendar(dates, missing, zone):
     times = pd.Series(pd.to_datetime(dates)).dt.tz_localize(zone)
     expected = pd.to_datetime(missing).tz_localize(zone)
-    if zone is None or dates[0] > "1900":  # clocks did not follow the hour before
-        assert asked(table(date=times, v=[1.0, 2, 3, 4])) == [expected.tolist()]
+    assert asked(table(date=times, v=[1.0, 2, 3, 4])) == [expected.tolist()]
+
+
+def test_gaps_of_centuries_follow_the_calendar():
+    centuries = pd.to_datetime(["1500-01-01", "1600-01-01", "1700-01-01", "1900-01-01"])
+    assert asked(table(date=centuries, v=[1.0, 2, 3, 4])) == [[pd.Timestamp("1800-01-01")]]
+
+
+def test_a_month_that_begins_with_a_skipped_hour_begins_after_it():
+    months = pd.date_range("2017-08-01", "2018-01-01", freq="MS").tz_localize(
+        "America/Asuncion", nonexistent="shift_forward"
+    )
+    kept = months[months.month != 10]
+    (found,) = asked(table(date=kept, v=np.arange(5.0)))
+    assert found == [pd.Timestamp("2017-10-01 01:00", tz="America/Asuncion")]
+
+
+def test_a_series_without_any_time_is_left_out():
+    for owners in (list("aaab"), list("baaa")):
+        t = [np.nan if owner == "b" else float(i) for i, owner in enumerate(owners)]
+        with pytest.warns(ConvCNPWarning, match="1 of 4 rows have no time"):
+            series = table(t=t, id=owners, v=np.arange(4.0))
+        first = owners.index("a")
+        assert asked(series, 3) == [[first, first + 1, first + 2]]
 
 
 def test_even_times_reach_from_the_first_to_the_last_of_each_series():

@@ -45,6 +45,22 @@ def test_only_held_out_series_of_the_training_table_are_used(own_series):
     assert set(own.own.x[:, 0]) == set(trained.held_out("test").own.x[:, 0])
     other = held_out_source(predictor, frame, "another", {})
     assert len(other.own.x) == len(frame)
+    for names in ({"value": ["v"]}, {"time": "t"}, {"group": "id"}):
+        assert held_out_source(predictor, frame, digest, names).part == "test"
+    assert held_out_source(predictor, frame, digest, {"group": ""}).part == "all"
+
+
+def test_a_training_table_that_has_changed_is_warned_of(own_series, tmp_path):
+    for name in ("table.csv", "model"):
+        copy = shutil.copytree if (own_series / name).is_dir() else shutil.copy
+        copy(own_series / name, tmp_path / name)
+    table, described = tmp_path / "table.csv", tmp_path / "model/result.json"
+    described.write_text(described.read_text().replace(str(own_series), str(tmp_path)))
+    arguments = ["check", str(tmp_path / "model"), "--data", str(table), "--tasks", "5"]
+    assert "never saw" in (told := CliRunner().invoke(app, arguments)).output
+    assert "changed since training" not in told.output
+    table.write_text(table.read_text() + "new,1.0,10.0\nnew,2.0,10.0\nnew,3.0,10.0\n")
+    assert "has changed since training" in CliRunner().invoke(app, arguments).output
 
 
 def test_scores_are_in_the_users_units_and_those_of_the_predictions(own_series):
@@ -93,7 +109,7 @@ def test_a_folder_that_has_changed_since_training_gets_a_warning(own_images, tmp
     folder = write_pictures(tmp_path / "photos")
     fitted = Predictor.fit(folder, minutes=0.1, settings=TINY_IMAGES)
     saved(folder / "new.png", picture(seed=99))
-    with pytest.warns(ConvCNPWarning, match="have changed since training"):
+    with pytest.warns(ConvCNPWarning, match="has changed since training"):
         assert len(held_out_images(fitted, folder).own) == 9
 
 

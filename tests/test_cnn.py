@@ -84,8 +84,8 @@ def test_a_field_comes_out_on_the_same_grid(build, dim, padding):
 
 def test_the_presets_networks_report_what_they_need():
     small, large = SimpleCNN(), UNet()
-    assert (small.multiple, small.receptive_radius, small.receptive_field) == (1, 8, 17)
-    assert (large.multiple, large.receptive_radius, large.receptive_field) == (64, 315, 631)
+    assert (small.multiple, small.receptive_radius) == (1, 8)
+    assert (large.multiple, large.receptive_radius) == (64, 315)
     assert (small.channels_in, small.channels_out) == (8, 8)
     assert (large.channels_in, large.channels_out) == (8, 16)
 
@@ -178,7 +178,7 @@ def test_a_cnn_of_stride_one_sees_exactly_its_receptive_radius(build, layers, di
     distances = seen_by(cnn, size=40, output=20, dim=dim)
     assert cnn.receptive_radius == layers * (kernel_size // 2)
     assert (distances.min(), distances.max()) == (-cnn.receptive_radius, cnn.receptive_radius)
-    assert len(distances) == cnn.receptive_field
+    assert len(distances) == 2 * cnn.receptive_radius + 1
 
 
 @every_dim

@@ -9,13 +9,14 @@ import torch
 
 from convcnp import comparison
 from convcnp.baselines.interpolation import Interpolation, linear
-from convcnp.comparison import METHODS, InUserUnits, NamedMethod, compare, score, scores
+from convcnp.comparison import METHODS, NamedMethod, compare, score, scores
 from convcnp.data.real_series import real_series
+from convcnp.data.series import SeriesSource
 from convcnp.errors import OutputError, ResultError, SettingError
 from convcnp.experiment import Experiment
-from convcnp.normaliser import PerSeries
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
+from convcnp.user_units import InUserUnits
 
 ROOT = Path(__file__).parent.parent
 
@@ -51,7 +52,7 @@ def test_every_removal_is_scored_for_every_seed():
 
 def test_the_general_model_answers_in_the_series_units():
     model = Experiment.load(ROOT / "experiments/general/general.toml").build_model().eval()
-    method = InUserUnits(model, PerSeries())
+    method = InUserUnits(model, SeriesSource())
     x, y = np.arange(12.0), np.sin(np.arange(12.0))
     here = method(Task.from_arrays(x, y, x + 0.5))
     there = method(Task.from_arrays(1e6 + 60 * x, 1e3 * y - 5, 1e6 + 60 * x + 30))

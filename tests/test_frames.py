@@ -7,7 +7,15 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames import Columns, SeriesTable, TimeAxis, choose_columns, numbers, read_table
+from convcnp.frames import (
+    Columns,
+    SeriesTable,
+    TimeAxis,
+    choose_columns,
+    numbers,
+    plain,
+    read_table,
+)
 
 DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
 
@@ -117,6 +125,64 @@ def test_columns_are_guessed(frame, expected):
     assert choose_columns(pd.DataFrame(frame)) == expected
 
 
+LATER = pd.date_range("2020-01-01", periods=6)
+COLUMNS = {
+    "date": DATES * 2,
+    "time": range(6),
+    "v": range(6),
+    "w": range(6),
+    "seen": LATER,
+    "since": LATER - LATER[0],
+    "holiday": [True, False] * 3,
+    "on": [True, None] * 3,
+    "probe": ["T1", "T2"] * 3,
+    "mode": ["10m", "1-2"] * 3,
+    "when": ["5-Feb-20", "6-Feb-20", "7-Feb-20"] * 2,
+    "clock": [f"{i}:30" for i in range(6)],
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "time", "values", "group"),
+    [
+        ("date v seen", "date", ("v",), None),
+        ("v since w", "since", ("v", "w"), None),
+        ("time v since", "time", ("v",), None),
+        ("date v holiday", "date", ("v",), None),
+        ("date v on", "date", ("v",), None),
+        ("probe time v", "time", ("v",), "probe"),
+        ("mode v w", "v", ("w",), "mode"),
+        ("when v", "when", ("v",), None),
+        ("date clock v", "date", ("v",), None),
+        ("v clock", "clock", ("v",), None),
+    ],
+)
+def test_dates_durations_flags_and_labels_are_told_apart(names, time, values, group):
+    frame = pd.DataFrame({name: COLUMNS[name] for name in names.split()})
+    assert choose_columns(frame) == Columns(time, values, group)
+
+
+def test_dates_are_no_values_even_if_named():
+    with pytest.raises(TableError, match="a number in every cell of 'seen', got 2020-01-01"):
+        numbers(pd.DataFrame({"seen": LATER}), "seen")
+
+
+def test_several_names_of_times_are_warned_of():
+    frame = pd.DataFrame({"year": [2020] * 3, "month": [1, 2, 3], "v": [1.0, 2, 3]})
+    with pytest.warns(ConvCNPWarning, match="'year', 'month' may all be the time; 'year' is taken"):
+        assert choose_columns(frame).time == "year"
+
+
+def test_names_that_differ_by_spaces_alone_are_refused(tmp_path):
+    with pytest.raises(TableError, match="different names, got 'a' more than once"):
+        read_table(written(tmp_path / "a.csv", "time,a ,a\n0,1,2\n"))
+
+
+def test_a_quoted_first_row_above_bare_numbers_is_a_header(tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", '"0","1"\n5,6\n7,8\n'))
+    assert frame.to_dict("list") == {"0": [5, 7], "1": [6, 8]}
+
+
 def test_named_columns_are_taken_and_an_empty_group_means_none():
     frame = pd.DataFrame({"id": [1, 2], "t": [0, 1], "u": [0.0, 1.0], "v": [1.0, 2.0]})
     assert choose_columns(frame, "u", "v", "t") == Columns("u", ("v",), "t")
@@ -213,6 +279,46 @@ def test_dates_are_read_in_many_forms(texts):
     column = pd.Series(texts, name="date")
     axis = TimeAxis.of(column)
     assert axis.numbers(column).tolist() == [0.0, 86400.0, 12 * 86400.0]
+
+
+def test_whole_numbers_that_are_all_dates_are_dates():
+    column = pd.Series([20200131, 20200201, 20200203], name="day")
+    with pytest.warns(ConvCNPWarning, match="such as 20200131 in 'day' are read as dates"):
+        axis = TimeAxis.of(column)
+    assert axis.numbers(column).tolist() == [0, 86400, 3 * 86400]
+    assert axis.times(np.array([2 * 86400.0]))[0] == pd.Timestamp("2020-02-02")
+    assert axis.numbers(pd.Series(["20200202", "20200204"])).tolist() == [2 * 86400, 4 * 86400]
+    with pytest.raises(TableError, match=r"a date such as 20200131.*got 20200230"):
+        axis.numbers(pd.Series([20200230], name="day"))
+    assert TimeAxis.of(pd.Series([20200131, 20200132])).origin is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [
+        (["0 days 00:00:00", "1 days 02:00:00.5", "-1 days +23:00:00"], [0, 93600.5, -3600]),
+        (["00:00", "06:30", "23:59"], [0, 23400, 86340]),
+        (["0:00:10", "12:00:00", None], [10, 43200, np.nan]),
+    ],
+)
+def test_durations_and_clock_times_are_read_as_written(texts, seconds):
+    column = pd.Series(texts, name="time")
+    np.testing.assert_array_equal(TimeAxis.of(column).numbers(column), seconds)
+
+
+@pytest.mark.parametrize("kind", ["period", "arrow", "arrow with a zone"])
+def test_periods_and_times_of_arrow_are_dates(kind):
+    dates = pd.Series(pd.to_datetime(DATES), name="time")
+    if kind == "period":
+        column = dates.dt.to_period("D")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        zone = "Europe/Berlin" if "zone" in kind else None
+        column = dates.dt.tz_localize(zone).astype(pd.ArrowDtype(pyarrow.timestamp("us", zone)))
+        dates = dates.dt.tz_localize(zone)
+    found = plain(column.to_frame())["time"]
+    assert choose_columns(plain(pd.DataFrame({"a": column, "v": [1, 2, 3]}))).time == "a"
+    assert TimeAxis.of(found).times(np.array([0.0]))[0] == dates[0]
 
 
 def test_asked_dates_are_read_as_those_of_the_series_are():

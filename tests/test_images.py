@@ -94,6 +94,11 @@ def test_every_pixel_is_observed_equally_often():
     assert (mask.float().mean(0) - 0.3).abs().max() < 0.04
 
 
+def test_one_share_is_possible_where_it_is_no_whole_number_of_pixels():
+    mask = Numbered(min_context=0.303, max_context=0.303).draw(5, seeded(0)).context_mask
+    assert mask.sum((1, 2)).unique().tolist() == [61]
+
+
 def test_the_number_of_observed_pixels_can_be_shared_by_a_batch():
     assert len(shares(Numbered(sizes="batch").draw(20, seeded(1))).unique()) == 1
     assert len(shares(Numbered(sizes="task").draw(20, seeded(1))).unique()) > 5

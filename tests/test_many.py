@@ -8,6 +8,7 @@ import torch
 
 import convcnp.many
 from convcnp.data.gp import GPSource
+from convcnp.data.series import SeriesSource
 from convcnp.frames import Ragged
 from convcnp.gp import EQ
 from convcnp.many import predict_many, reach
@@ -53,7 +54,7 @@ def one_by_one(model, series, y, asked):
 
 
 def assert_as_alone(model, series, y, asked):
-    found = predict_many(model, PerSeries(), series, y, asked)
+    found = predict_many(model, SeriesSource(), series, y, asked)
     mean, stddev = one_by_one(model, series, y, asked)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-5)
     np.testing.assert_allclose(found.stddev, stddev, rtol=1e-5)
@@ -97,7 +98,7 @@ def test_series_that_look_alike_are_predicted_once(model, monkeypatch):
     count = 500
     alone = Ragged(np.random.default_rng(0).uniform(size=count), np.arange(count + 1))
     y = np.random.default_rng(1).normal(size=(count, 1))
-    found = predict_many(model, PerSeries(), alone, y, alone)
+    found = predict_many(model, SeriesSource(), alone, y, alone)
     assert sizes == [1]
     away = (found.mean - y) / abs(y)
     np.testing.assert_allclose(away, np.full_like(away, away[0, 0]))
@@ -111,7 +112,7 @@ def test_unlike_series_are_not_taken_for_alike(model):
 
 def test_a_series_without_observations_has_no_prediction(model):
     series, asked = Ragged(np.array([0.0, 1]), np.array([0, 2, 2])), ragged((1, 2), 0)
-    found = predict_many(model, PerSeries(), series, np.array([[1.0], [2.0]]), asked)
+    found = predict_many(model, SeriesSource(), series, np.array([[1.0], [2.0]]), asked)
     assert np.isnan(found.mean[:, 0]).tolist() == [False, True, True]
 
 
@@ -119,7 +120,7 @@ def test_what_a_model_should_know_is_noted(model):
     series = Ragged(np.array([0.0, 2, 4, 10, 13]), np.array([0, 3, 5]))
     y = np.array([[1.0], [-7], [2], [0], [3]])
     asked = Ragged(np.array([5.0, 3.5, 30]), np.array([0, 2, 3]))
-    found = predict_many(model, GPSource(kernel=EQ()).normaliser, series, y, asked)
+    found = predict_many(model, GPSource(kernel=EQ()), series, y, asked)
     assert found.distance.tolist() == [1.0, 0.5, 17.0]
     assert found.gaps == (2.0, 3.0)
     assert found.largest == 7.0
@@ -128,7 +129,7 @@ def test_what_a_model_should_know_is_noted(model):
 def test_progress_is_told_up_to_the_end(model, monkeypatch):
     monkeypatch.setattr(convcnp.many, "_SERIES", 1)
     told = []
-    predict_many(model, PerSeries(), *problem(), lambda done, total: told.append((done, total)))
+    predict_many(model, SeriesSource(), *problem(), lambda done, total: told.append((done, total)))
     done = [part for part, _ in told]
     assert done == sorted(done)
     assert len(set(done)) == 4

@@ -16,10 +16,20 @@ from convcnp.completion import complete
 from convcnp.data.image_folder import ImageFolder
 from convcnp.data.photo import Photo
 from convcnp.data.source import seeded
-from convcnp.data.table import TableSource
+from convcnp.data.table import Rows, TableSource
 from convcnp.errors import CheckpointError, DataError, OutputError, ShapeError, TableError
+from convcnp.frames import plain, read_table
 from convcnp.storage import read_tensors
-from helpers import TINY, TINY_IMAGES, interrupted, picture, saved, series_frame, write_pictures
+from helpers import (
+    TINY,
+    TINY_IMAGES,
+    interrupted,
+    picture,
+    points_frame,
+    saved,
+    series_frame,
+    write_pictures,
+)
 
 # Each kind of data: the fixture, the data in its folder, the source, and overrides.
 KINDS = pytest.mark.parametrize(
@@ -125,6 +135,38 @@ def test_fit_keeps_its_table_where_it_is_told_to(tmp_path):
     assert len(source.held_out("test").own.x) == 24
     with pytest.raises(OutputError, match="Expected a new or empty directory"):
         Predictor.fit(frame, tmp_path / "fit", minutes=0.1, settings=TINY)
+
+
+def test_long_tables_and_points_are_scored(own_points, tmp_path):
+    frame = series_frame()
+    frame["band"] = np.where(np.arange(len(frame)) % 2, "g", "r")
+    fitted = Predictor.fit(frame, channel="band", settings=TINY)
+    scores = fitted.score(frame[::3], frame[1::3])
+    assert {name: one["values"] for name, one in scores.items()} == {"g": 48, "r": 48}
+    points = points_frame(seed=3)
+    predictor = convcnp.load(own_points / "model")
+    (found,) = predictor.score(points[:80], points[80:]).values()
+    assert found["values"] == 40
+
+
+@pytest.mark.parametrize("kind", ["numbers for names", "spaces in names", "durations"])
+def test_the_kept_table_reads_as_the_one_in_memory(kind, tmp_path):
+    frame = series_frame()[["t", "v", "id"]]
+    if kind == "numbers for names":
+        frame = frame.set_axis([0, 1, 2], axis=1).drop(columns=2)
+    elif kind == "spaces in names":
+        frame = frame.rename(columns={"v": " v "})
+    else:
+        frame["t"] = pd.to_timedelta(frame["t"], unit="h")
+    fitted = Predictor.fit(frame, tmp_path / "run", settings=TINY)
+    source = fitted.experiment.source()
+    kept, given = (
+        Rows.of(table, source) for table in (read_table(tmp_path / "run/table.csv"), plain(frame))
+    )
+    assert kept.labels == given.labels
+    np.testing.assert_allclose(kept.x, given.x)
+    np.testing.assert_allclose(kept.y, given.y)
+    assert len(fitted.predict(frame, 3)) >= 3
 
 
 def test_a_model_of_images_completes_pictures_without_its_data(own_images, command, tmp_path):

@@ -46,6 +46,18 @@ def test_other_kinds_of_pictures_are_read(tmp_path):
 
 
 @pytest.mark.parametrize("scale", [1.0, 255.0])
+def test_what_is_no_number_in_a_picture_is_missing(tmp_path, scale):
+    array = np.linspace(0, scale, 12, dtype=np.float32).reshape(3, 4)
+    array[1, 2], array[2, 0] = np.nan, np.inf
+    Image.fromarray(array).save(tmp_path / "photo.tiff")
+    photo = Photo.read(tmp_path / "photo.tiff")
+    assert photo.missing.nonzero().tolist() == [[1, 2], [2, 0]]
+    assert photo.pixels.isfinite().all()
+    assert photo.pixels[2, 3, 0] == 1
+    assert photo.pixels[0, 1, 0] == pytest.approx(1 / 11)
+
+
+@pytest.mark.parametrize("scale", [1, 255])
 def test_a_picture_of_floating_point_numbers_is_read(tmp_path, scale):
     array = np.linspace(0, scale, 12, dtype=np.float32).reshape(3, 4)
     Image.fromarray(array).save(tmp_path / "photo.tiff")

@@ -1,12 +1,15 @@
 """Points in the plane: which are asked for, predictions there, and the map."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import convcnp
 from convcnp.errors import SettingError, TableError
-from convcnp.plane import predict_points
+from convcnp.maps import draw_map
+from convcnp.plane import PointsTable, predict_points
 from convcnp.prediction import predict_file
 from helpers import points_frame
 
@@ -38,9 +41,31 @@ def test_gaps_or_a_map_are_predicted_if_nothing_is_asked_for(predictor):
     assert sorted(answer["east"]) == sorted(frame.loc[[4, 7], "east"])
 
 
-def test_sets_of_points_are_predicted_each_from_its_own(own_points, predictor):
-    from dataclasses import replace
+def test_points_over_dates_are_answered_with_dates(predictor):
+    frame = points_frame(seed=3)
+    frame["east"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["east"], unit="s")
+    answer = predictor.predict(frame, frame[["east", "north"]][:3])
+    assert answer["east"].tolist() == frame["east"][:3].tolist()
+    assert predictor.predict(frame, 2)["east"].dtype.kind == "M"
 
+
+def test_a_map_is_predicted_of_the_sets_it_shows(predictor, monkeypatch):
+    frames = [points_frame(20, seed=i).assign(day=i) for i in range(5)]
+    layout = replace(predictor.experiment.source(), group="day")
+    asked = []
+    monkeypatch.setattr("convcnp.maps._SIDE", 4)
+    table = PointsTable.of(pd.concat(frames), layout)
+    predict = type(predictor).predict_points
+    monkeypatch.setattr(
+        type(predictor),
+        "predict_points",
+        lambda self, table, points: asked.append(points) or predict(self, table, points),
+    )
+    assert draw_map(predictor, table)
+    assert set(asked[0].owners) == {0, 1, 2}
+
+
+def test_sets_of_points_are_predicted_each_from_its_own(own_points, predictor):
     experiment = predictor.experiment
     data = experiment.data | {"group": "day"}
     grouped = replace(predictor, experiment=experiment.model_copy(update={"data": data}))
@@ -54,8 +79,8 @@ def test_sets_of_points_are_predicted_each_from_its_own(own_points, predictor):
 def test_a_large_map_is_cut_into_tiles_that_give_the_same_numbers(predictor, monkeypatch):
     table = predictor.points_table(points_frame(seed=3))
     asked = table.asked(6)
-    normaliser = predictor.experiment.source().normaliser
-    whole = predict_points(predictor.model, normaliser, table, asked)
+    source = predictor.experiment.source()
+    whole = predict_points(predictor.model, source, table, asked)
     monkeypatch.setattr("convcnp.plane._CELLS", 600)
     tiles = []
     from convcnp.models.tiling import predict_in_tiles
@@ -65,7 +90,7 @@ def test_a_large_map_is_cut_into_tiles_that_give_the_same_numbers(predictor, mon
         return predict_in_tiles(*arguments, **options)
 
     monkeypatch.setattr("convcnp.plane.predict_in_tiles", counted)
-    tiled = predict_points(predictor.model, normaliser, table, asked)
+    tiled = predict_points(predictor.model, source, table, asked)
     assert tiles
     np.testing.assert_allclose(tiled, whole, atol=1e-4)
 
@@ -76,9 +101,10 @@ def test_a_large_map_is_cut_into_tiles_that_give_the_same_numbers(predictor, mon
         (pd.DataFrame({"east": [1.0]}), "Expected the column 'north'"),
         (pd.DataFrame({"east": [1.0], "north": [np.nan]}), "Expected both inputs in every row"),
         ([1.0, 2.0], r"Expected points of shape \(M, 2\)"),
+        ([["here", "there"]], r"Expected points of shape \(M, 2\)"),
         ("gaps", "Expected rows with a missing value"),
     ],
-    ids=["no column", "no input", "no points", "no gaps"],
+    ids=["no column", "no input", "no points", "no numbers", "no gaps"],
 )
 def test_points_that_cannot_be_are_refused(predictor, at, sentence):
     with pytest.raises(TableError, match=sentence):
@@ -90,6 +116,8 @@ def test_what_the_plane_has_not_is_refused(predictor):
         predictor.predict(points_frame(), 3, samples=2)
     with pytest.raises(SettingError, match="at least 2 points along each side"):
         predictor.predict(points_frame(), 1)
+    with pytest.raises(SettingError, match="at most 100,000,000 points, got 10,001"):
+        predictor.predict(points_frame(), 10_001)
     with pytest.raises(TableError, match="Expected the column 'east'"):
         predictor.predict(points_frame().rename(columns={"east": "x"}), 3)
 

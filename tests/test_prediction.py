@@ -184,7 +184,11 @@ MISTAKES = [
     (["series.csv", "--out", "out.txt"], "--out must end in .csv or .parquet"),
     (["series.csv", "--out", "none/out.csv"], "is a folder or lies in none"),
     (["series.csv", "--out", "x" * 300 + ".csv"], "File name too long"),
-    (["series.csv", "--out", "series.csv"], "another file to write than the table itself"),
+    (["series.csv", "--out", "series.csv"], "another file to write than the tables that are read"),
+    (
+        ["series.csv", "--at", "long.csv", "--out", "long.csv"],
+        "another file to write than the tables that are read",
+    ),
     (["series.csv", "--out", "/proc/out.csv"], "Expected to write /proc/out.csv"),
     (["series.csv", "--plot", "out.jpg"], "--plot must end in .png"),
 ]

@@ -106,8 +106,8 @@ def test_asked_rows_come_back_in_the_order_asked(general, alone):
     np.testing.assert_allclose(answer["v_mean"][1:], alone["mean"][1:3], atol=1e-6)
 
 
-def test_one_row_repeated_times_and_constants_are_predicted(general):
-    for times, values in ([[0], [5.0]], [[0, 0, 1, 1], [5.0, 6, 7, 8]], [[0, 1, 2], [5.0] * 3]):
+def test_one_row_and_constants_are_predicted(general):
+    for times, values in ([[0], [5.0]], [[0, 1, 2], [5.0] * 3]):
         answer = general.predict((np.array(times), np.array(values)), at=[0.5])
         assert 0 < answer["mean"][0] < 10
         assert 0 < answer["std"][0] < 20
@@ -142,6 +142,25 @@ def test_a_frame_with_an_index_may_ask(general):
 def test_columns_may_have_numbers_for_names(general, unchecked):
     answer = general.predict(pd.DataFrame({0: T, 1: Y}), at=[4.0])
     assert list(answer) == [0, "1_mean", "1_std", "1_q05", "1_q95"]
+
+
+def test_one_of_several_columns_of_an_array_may_be_chosen(general, alone):
+    answer = general.predict((T, np.stack([0 * Y, Y], 1)), AT, value="value1")
+    np.testing.assert_allclose(answer["mean"][:, 0], alone["mean"])
+
+
+def test_an_index_beside_a_column_of_times_is_not_the_time(general, alone):
+    frame = pd.DataFrame({"time": T, "v": Y}, index=pd.Index(range(12), name="row"))
+    answer = general.predict(frame, AT)
+    np.testing.assert_allclose(answer["v_mean"], alone["mean"])
+    assert list(answer["time"]) == list(AT)
+    several = pd.concat([frame, frame.assign(v=2 * Y)])
+    several.index = pd.Index(["a"] * 12 + ["b"] * 12, name="place")
+    answer = general.predict(several, AT)
+    assert answer["place"].tolist() == ["a"] * 4 + ["b"] * 4
+    np.testing.assert_allclose(answer["v_mean"][:4], alone["mean"], rtol=1e-5)
+    only = pd.DataFrame({"v": Y}, index=pd.Index(T.astype(int) + np.arange(12), name="row"))
+    assert general.predict(only, [3]).index.name == "row"
 
 
 # --- Quantiles, samples, scores -------------------------------------------------------------------
@@ -179,6 +198,13 @@ def test_samples_are_drawn_in_the_users_units_and_by_the_seed(general):
     answer = general.predict((T, 1000 + Y), at)
     assert (abs(curves.mean(0) - answer["mean"]) < answer["std"]).all()
     assert (curves.std(0) > 0.4 * answer["std"]).all()
+
+
+def test_samples_of_different_columns_are_independent(general):
+    frame = pd.DataFrame({"t": T, "a": Y, "b": Y})
+    drawn = general.sample(frame, [16.0], samples=200)
+    a, b = (drawn.filter(like=f"{name}_sample").to_numpy()[0] for name in "ab")
+    assert abs(np.corrcoef(a, b)[0, 1]) < 0.3
 
 
 def test_samples_leave_other_columns_alone(general):

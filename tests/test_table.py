@@ -71,6 +71,14 @@ def test_channels_of_a_long_table_get_columns_of_their_own():
         widened(frame.replace({"band": {"g": "u"}}), layout)
 
 
+def test_numbers_of_channels_stay_whole_beside_a_missing_one():
+    frame = pd.DataFrame({"t": range(4), "band": [0, 1, 0, 1], "v": range(4)})
+    layout = choose_layout(frame, channel="band")
+    assert layout.values == ("0", "1")
+    frame["band"] = [0, 1, np.nan, 1]
+    assert widened(frame, layout)["1"].dropna().tolist() == [1, 3]
+
+
 def test_a_channel_that_a_table_lacks_was_not_observed():
     layout = Layout(("a", "b"), time="t")
     only_a = pd.DataFrame({"t": [0.0, 1.0], "a": [1.0, 2.0]})

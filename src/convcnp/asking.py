@@ -141,9 +141,7 @@ def _on_calendar(x: np.ndarray, table: SeriesTable) -> np.ndarray:
     for day in (dates - dates.to_period("M").start_time, dates - _next_month(dates)):
         if (day == day[0]).all():
             month = _next_month(missing - day[0] - half)
-            zone = table.axis.origin.tz
-            moved = pd.Series(month + day[0], name=table.columns.time)
-            return table.axis.numbers(moved if zone is None else moved.dt.tz_localize(zone))
+            return table.axis.numbers(pd.Series(month + day[0], name=table.columns.time))
     return x
 
 

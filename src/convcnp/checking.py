@@ -37,6 +37,7 @@ from convcnp.predictive import GaussianPredictive
 from convcnp.predictor import Predictor
 from convcnp.table_choices import typical_gaps
 from convcnp.task import Task
+from convcnp.user_units import InUserUnits
 from convcnp.zoo import load
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
@@ -88,10 +89,11 @@ def check_file(
     say: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Calibration]:
     """Hide values of a table, or pixels of images, predict them, and compare by channel."""
-    check_outputs(str(data), None, plot)
+    check_outputs([str(data)], None, plot)
     predictor = load(model)
     with warnings_said(lambda text: say(f"Warning: {text}")):
-        source = _source(predictor, data, {role: name for role, name in names.items() if name})
+        given = {role: name for role, name in names.items() if name not in (None, [])}
+        source = _source(predictor, data, given)
     part = "what training never saw of its data" if source.part == "test" else "all of it"
     say(f"Checking {predictor.name!r} on {tasks} tasks drawn from {part}, with values hidden.")
     found = calibrations(predictor, source, tasks, seed)
@@ -110,7 +112,11 @@ def _source(predictor: Predictor, data: Path, names: dict[str, Any]) -> TableSou
         refuse_columns(names)
         return held_out_images(predictor, data)
     predictor.check_takes_tables()
-    return held_out_source(predictor, read_table(data), digest_of(read_bytes(data)), names)
+    source = held_out_source(predictor, read_table(data), digest_of(read_bytes(data)), names)
+    trained = predictor.experiment.source()
+    if isinstance(trained, TableSource) and source.part != "test":
+        _warn_if_changed(data, trained.path)
+    return source
 
 
 def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
@@ -129,14 +135,19 @@ def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
         return ImageFolder(path=str(path), dim_y=trained.dim_y, part="all")
     if digest == trained.digest:
         return replace(trained, path=str(path), part="test")
-    if path.resolve() == Path(trained.path):
-        warnings.warn(
-            f"The images in {path} have changed since training: it may have seen some of those "
-            "that are used here.",
-            ConvCNPWarning,
-            stacklevel=2,
-        )
+    _warn_if_changed(path, trained.path)
     return replace(trained, path=str(path), digest=digest, part="all")
+
+
+def _warn_if_changed(path: Path, trained: str) -> None:
+    """Warn if data other than in training lies where the training data lay."""
+    if path.resolve() == Path(trained):
+        warnings.warn(
+            f"{path} has changed since training, or is read otherwise: training may have seen some "
+            "of what is used here.",
+            ConvCNPWarning,
+            stacklevel=3,
+        )
 
 
 def held_out_source(
@@ -147,7 +158,7 @@ def held_out_source(
     Of the table that the model was trained on, only the test part is used.
     """
     trained = predictor.experiment.source()
-    if isinstance(trained, TableSource) and not names:
+    if isinstance(trained, TableSource) and _are_learned(trained, names):
         learned = [*trained.inputs, trained.time, trained.group]
         if all(name in frame.columns for name in learned if name is not None):
             rows = Rows.of(with_channels(frame, trained), trained)
@@ -162,9 +173,25 @@ def held_out_source(
         raise ShapeError(
             f"{predictor.name!r} takes {expected[0]} input(s) and {expected[1]} channel(s), but "
             f"the table has {source.dim_x} and {source.dim_y} ({', '.join(source.values)}); name "
-            "the columns with --time, --inputs and --value."
+            "the columns with --time and --value."
         )
     return source
+
+
+def _are_learned(trained: TableSource, names: dict[str, Any]) -> bool:
+    """Tell whether the columns that are named are those of training."""
+    values = trained.values if trained.channel is None else (trained.value,)
+    learned: dict[str, Any] = {
+        "time": trained.time,
+        "group": trained.group or "",
+        "channel": trained.channel,
+        "value": set(values),
+        "inputs": set(trained.inputs),
+    }
+    return all(
+        (name if isinstance(name, str) else set(name)) == learned[role]
+        for role, name in names.items()
+    )
 
 
 @torch.no_grad()
@@ -211,8 +238,7 @@ def _predicted(predictor: Predictor, task: Task) -> GaussianPredictive:
     """Predict in the user's units; those of images are the model's."""
     if isinstance(task, ImageTask):
         return predictor.model(task)
-    units = predictor.experiment.source().normaliser.units(task)
-    return units.to_user(task.x_target, predictor.model(units.to_model(task)))
+    return InUserUnits(predictor.model, predictor.experiment.source())(task)
 
 
 def draw_calibration(found: dict[str, Calibration]) -> bytes:

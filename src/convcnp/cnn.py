@@ -139,11 +139,6 @@ class CNN(nn.Module, ABC):
         super().__init__()
         self.dim, self.padding = dim, padding
 
-    @property
-    def receptive_field(self) -> int:
-        """Number of cells along one dimension that an output can depend on."""
-        return 2 * self.receptive_radius + 1
-
     def forward(self, field: Field) -> Field:
         """Map a field to a field on the same grid."""
         image = field.values if self.dim == 2 else field.values[:, None]

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from convcnp.baselines.fitted_gp import FittedGP
 from convcnp.baselines.interpolation import Interpolation, cubic_spline, linear
@@ -18,12 +16,11 @@ from convcnp.data.real_series import REMOVALS, SERIES, RealSeries, check_known, 
 from convcnp.data.source import seeded
 from convcnp.errors import import_extra, writing
 from convcnp.evaluation import covered, crps
-from convcnp.models.base import Model
-from convcnp.normaliser import Normaliser, PerSeries
 from convcnp.predictive import GaussianPredictive
 from convcnp.runner import commit, hardware, read_result, versions
 from convcnp.storage import write_atomically
 from convcnp.task import Task
+from convcnp.user_units import InUserUnits
 from convcnp.zoo import load
 
 Method = Callable[[Task], GaussianPredictive]
@@ -34,18 +31,9 @@ GENERAL_MODEL = "general"  # its name among the shipped models
 SEEDS = (0, 1, 2)  # of the removal
 
 
-@dataclass(frozen=True)
-class InUserUnits:
-    """A model that sees every series in units of its own, and answers in the user's."""
-
-    model: Model
-    normaliser: Normaliser
-
-    @torch.inference_mode()
-    def __call__(self, task: Task) -> GaussianPredictive:
-        """Predict the targets, without any fitting."""
-        units = self.normaliser.units(task)
-        return units.to_user(task.x_target, self.model(units.to_model(task)))
+def _general() -> Method:
+    predictor = load(GENERAL_MODEL)
+    return InUserUnits(predictor.model, predictor.experiment.source())
 
 
 class NamedMethod(NamedTuple):
@@ -56,9 +44,7 @@ class NamedMethod(NamedTuple):
 
 
 METHODS = {
-    "general": NamedMethod(
-        "General model", lambda: InUserUnits(load(GENERAL_MODEL).model, PerSeries())
-    ),
+    "general": NamedMethod("General model", _general),
     "gp": NamedMethod("Fitted GP", FittedGP),
     "splines": NamedMethod("Cubic splines", lambda: Interpolation(cubic_spline)),
     "linear": NamedMethod("Linear interpolation", lambda: Interpolation(linear)),

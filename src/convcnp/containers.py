@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
+from convcnp.frames import is_date, is_time_name, plain, plain_name
 
 Close = Callable[[pd.DataFrame], Any]
 
@@ -42,15 +44,18 @@ def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked he
 
 
 def _from_frame(frame: pd.DataFrame) -> Opened:
-    if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()][0]
-        raise TableError(
-            f"Expected columns of different names, got {twice!r} more than once; rename them."
-        )
-    is_time = frame.index.dtype.kind in "mMf" or isinstance(frame.index, pd.PeriodIndex)
-    if is_time or frame.index.name is not None or frame.index.nlevels > 1:
+    own_names = {plain_name(name): name for name in frame.columns}
+    frame, index = plain(frame), frame.index
+    is_time = index.dtype.kind in "mMf" or isinstance(index, pd.PeriodIndex)
+    if is_time or index.nlevels > 1 or is_time_name(index.name):
         return _from_index(frame)
-    return Opened(frame, lambda answer: answer)
+    if index.name is None:
+        return Opened(frame, lambda answer: answer.rename(columns=own_names))
+    if not any(is_time_name(name) or is_date(frame[name]) for name in frame.columns):
+        return _from_index(frame)
+    # Beside a column of times, an index numbers the rows, or it tells series apart.
+    flat = frame if index.is_unique else plain(frame.reset_index(allow_duplicates=True))
+    return Opened(flat, lambda answer: answer.rename(columns=own_names))
 
 
 def _from_index(frame: pd.DataFrame) -> Opened:
@@ -107,11 +112,11 @@ def _from_arrays(times: np.ndarray, values: np.ndarray) -> Opened:
     frame.insert(0, "time", times)
 
     def close(answer: pd.DataFrame) -> dict[str, np.ndarray]:
-        kinds = [c.removeprefix("value0_") for c in answer if str(c).startswith("value0_")]
-        stacked = {
-            kind: np.stack([answer[f"{name}_{kind}"].to_numpy() for name in names], -1)
-            for kind in kinds
-        }
+        found: dict[str, list[np.ndarray]] = {}
+        for name in answer:
+            if match := re.fullmatch(r"value\d+_(.+)", str(name)):
+                found.setdefault(match[1], []).append(answer[name].to_numpy())
+        stacked = {kind: np.stack(arrays, -1) for kind, arrays in found.items()}
         if values.ndim == 1:
             stacked = {kind: array[:, 0] for kind, array in stacked.items()}
         return {"time": answer["time"].to_numpy(), **stacked}

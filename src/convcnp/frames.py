@@ -36,6 +36,10 @@ _CELL = r'(?:^|[;\t]) *"?[-+]?{} *"?(?:[;\t]|\r?$)'
 _COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
+# What dates look like; the parser takes labels such as T1 or 10m for times of today.
+_DATED = re.compile(rf"\d{{4}}|{_DATE.pattern}|\d{{1,2}}[-/. ]?[A-Za-z]{{3,9}}[-/. ]?\d{{2}}")
+_CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
+_DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
 
 # --- Reading --------------------------------------------------------------------------------------
 
@@ -50,7 +54,7 @@ def read_table(path: str | Path) -> pd.DataFrame:
     frame = _read_parquet(content, name) if is_parquet else _read_text(_text(content, name), name)
     if frame.empty:
         raise TableError(f"Expected rows below the header of {name}, but there are none; add some.")
-    return frame
+    return plain(frame)
 
 
 def _content(path: str | Path) -> bytes:
@@ -99,11 +103,14 @@ def _text(content: bytes, name: str) -> str:
 def _read_text(text: str, name: str) -> pd.DataFrame:
     text = _PREAMBLE.sub("", text)
     first, _, rest = text.partition("\n")
-    bare = _QUOTED.sub("", first)
+    bare, second = (_QUOTED.sub("", line) for line in (first, rest.partition("\n")[0]))
     separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
     has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
     decimal = "," if has_commas else "."
-    has_header = not _is_data(next(csv.reader([first], delimiter=separator)), decimal)
+    cells = next(csv.reader([first], delimiter=separator))
+    # Where quotes tell words from numbers, a first row of quoted numbers is a header.
+    is_quoted, next_is_quoted = (not line.strip(f"{separator} \r") for line in (bare, second))
+    has_header = (is_quoted and not next_is_quoted) or not _is_data(cells, decimal)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -123,7 +130,37 @@ def _read_text(text: str, name: str) -> pd.DataFrame:
         ) from error
     if not has_header:
         frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
-    return frame.rename(columns=lambda column: str(column).strip())
+    return frame
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns have different names, without spaces around, and plain types.
+
+    Periods become the dates they begin at, and Arrow's types those of NumPy.
+    """
+    frame = frame.rename(columns=plain_name)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise TableError(
+            f"Expected columns of different names, got {twice!r} more than once; rename them."
+        )
+    return frame.assign(**{name: _plain_type(frame[name]) for name in frame.columns})
+
+
+def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
+    """Return a column's name as text, without spaces around it."""
+    return str(name).strip()
+
+
+def _plain_type(column: pd.Series) -> pd.Series:
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return column.dt.to_timestamp()
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    zone = getattr(column.dtype.pyarrow_dtype, "tz", None)
+    if zone is not None:
+        return column.astype(pd.DatetimeTZDtype(column.dtype.pyarrow_dtype.unit, zone))
+    return column.astype(column.dtype.numpy_dtype) if column.dtype.kind in "mM" else column
 
 
 def _is_data(cells: list[str], decimal: str) -> bool:
@@ -165,7 +202,8 @@ def choose_columns(
     group: str | None = None,
 ) -> Columns:
     """Take the columns that are named, and guess the others; an empty group means no group."""
-    asked = [value] if isinstance(value, str) else list(value or [])
+    asked = [plain_name(name) for name in ([value] if isinstance(value, str) else value or [])]
+    time, group = (None if name is None else plain_name(name) for name in (time, group))
     for name in (time, group or None, *asked):
         if name is not None and name not in frame.columns:
             names = [str(column) for column in frame.columns]
@@ -195,16 +233,29 @@ def choose_columns(
 
 
 def _guess_time(frame: pd.DataFrame, candidates: Sequence[str]) -> str:
-    named = [c for c in candidates if str(c).lower() in TIME_NAMES]
-    dated = [c for c in candidates if _is_date(frame[c])]
+    named = [c for c in candidates if is_time_name(c)]
+    dated = [c for c in candidates if is_date(frame[c])]
+    lasting = [c for c in candidates if _is_duration(frame[c])]
     numeric = [c for c in candidates if _is_numeric(frame[c])]
-    for found in (dated if len(named) != 1 else named, named, dated, numeric):
+    for found in (dated if len(named) != 1 else named, named, dated, lasting, numeric):
         if found:
+            if found is named and len(named) > 1:
+                warnings.warn(
+                    f"{_listed(named)} may all be the time; {found[0]!r} is taken. If that is "
+                    "wrong, name the time and the values.",
+                    ConvCNPWarning,
+                    stacklevel=4,
+                )
             return found[0]
     raise TableError(
         "Expected a column of times, as numbers or dates, but the columns are "
         f"{_listed([str(c) for c in frame.columns])}; name one with --time."
     )
+
+
+def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
+    """Tell whether a name is one that columns of times have."""
+    return str(name).lower() in TIME_NAMES
 
 
 def _guess_group(frame: pd.DataFrame, candidates: Sequence[str]) -> str | None:
@@ -218,7 +269,7 @@ def _guess_group(frame: pd.DataFrame, candidates: Sequence[str]) -> str | None:
                     stacklevel=4,
                 )
             return column
-    words = [c for c in candidates if not _is_numeric(frame[c]) and not _is_date(frame[c])]
+    words = [c for c in candidates if _is_label(frame[c])]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
     return repeated[0] if len(repeated) == 1 else None
 
@@ -233,7 +284,7 @@ def _counts_rows(column: pd.Series) -> bool:
 
 
 def _is_numeric(column: pd.Series) -> bool:
-    if pd.api.types.is_bool_dtype(column):
+    if _is_flag(column) or column.dtype.kind in "mM":
         return False
     if pd.api.types.is_numeric_dtype(column) or column.isna().all():
         return True
@@ -241,18 +292,47 @@ def _is_numeric(column: pd.Series) -> bool:
     return bool(pd.to_numeric(column.dropna(), errors="coerce").notna().mean() > 0.5)
 
 
-def _is_date(column: pd.Series) -> bool:
-    if pd.api.types.is_datetime64_any_dtype(column):
+def is_date(column: pd.Series) -> bool:
+    """Tell whether a column holds dates, or texts that are."""
+    if column.dtype.kind == "M":
         return True
-    if _is_numeric(column):
+    if not _is_text(column):
         return False
     some = column.dropna().head(20)
-    return bool(_parsed_dates(some).notna().mean() > 0.5) if len(some) else False
+    dated = some[[_DATED.search(str(text)) is not None for text in some]]
+    return bool(_parsed_dates(dated).notna().sum() > 0.5 * len(some))
+
+
+def _is_duration(column: pd.Series) -> bool:
+    """Tell whether a column holds durations or clock times, or texts that are."""
+    if column.dtype.kind == "m" or not _is_text(column):
+        return bool(column.dtype.kind == "m")
+    some = column.dropna().head(20).astype("string").str.strip()
+    return bool(some.str.fullmatch(_DURATION).mean() > 0.5)
+
+
+def _is_label(column: pd.Series) -> bool:
+    """Tell whether a column holds words, which may tell series apart."""
+    return _is_text(column) and not is_date(column) and not _is_duration(column)
+
+
+def _is_text(column: pd.Series) -> bool:
+    return not (_is_numeric(column) or _is_flag(column) or column.dtype.kind in "mM")
+
+
+def _is_flag(column: pd.Series) -> bool:
+    """Tell whether a column holds true and false, of which some may be missing."""
+    if column.dtype != object:
+        return bool(pd.api.types.is_bool_dtype(column))
+    cells = column.dropna()
+    return len(cells) > 0 and all(isinstance(cell, bool) for cell in cells)
 
 
 def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     """Return a column as floats, NaN where cells are missing."""
     column = frame[name]
+    if column.dtype.kind in "mM":
+        _refuse_first(column.notna().to_numpy(), column, name, "a number")
     converted = pd.to_numeric(column, errors="coerce")
     values: np.ndarray = converted.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.isnan(values) & column.notna().to_numpy()
@@ -286,12 +366,13 @@ class TimeAxis:
     dtype: Any
     origin: Any = None  # a Timestamp of dates, a Timedelta of durations, or a large integer
     day_first: bool = False  # in dates written like 13/02/2020
+    is_compact: bool = False  # dates are written like 20200213
 
     @classmethod
     def of(cls, column: pd.Series) -> TimeAxis:
         """Describe a column of times."""
-        day_first = _is_day_first(column)
-        parsed = _parsed_times(column, day_first)
+        day_first, is_compact = _is_day_first(column), _is_compact(column)
+        parsed = _parsed_times(column, day_first, is_compact)
         if parsed.dtype.kind == "m":
             return cls(parsed.dtype, pd.Timedelta(0))
         if parsed.dtype.kind == "M":
@@ -300,6 +381,7 @@ class TimeAxis:
                 parsed.dtype,
                 pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin,
                 day_first,
+                is_compact,
             )
         if parsed.dtype.kind in "iu" and parsed.abs().max() > 2**53:
             return cls(parsed.dtype, int(parsed.min()))
@@ -307,7 +389,7 @@ class TimeAxis:
 
     def numbers(self, times: pd.Series) -> np.ndarray:
         """Return times as floats, NaN where cells are missing."""
-        parsed = _parsed_times(times, self.day_first)
+        parsed = _parsed_times(times, self.day_first, self.is_compact)
         kind = self.dtype.kind if self.dtype.kind in "mM" else "number"
         if kind != (parsed.dtype.kind if parsed.dtype.kind in "mM" else "number"):
             names = {"M": "dates", "m": "durations", "number": "numbers"}
@@ -378,7 +460,9 @@ def _checked_int64(values: np.ndarray) -> np.ndarray:
     return values.astype("int64")
 
 
-def _parsed_times(column: pd.Series, day_first: bool = False) -> pd.Series:
+def _parsed_times(
+    column: pd.Series, day_first: bool = False, is_compact: bool = False
+) -> pd.Series:
     """Return times as numbers, dates or durations, and name the first cell that is none."""
     if column.dtype.kind in "mM":
         return column
@@ -391,12 +475,51 @@ def _parsed_times(column: pd.Series, day_first: bool = False) -> pd.Series:
         values = pd.to_numeric(column, errors="coerce")
         is_bad = (values.isna() & column.notna()).to_numpy()
         _refuse_first(is_bad, column, str(column.name), "a date or number")
-        return values
-    parsed = _parsed_dates(column, day_first)
-    expected = "a date, as in other rows," if parsed.notna().any() else "a date or number"
+        if not is_compact:
+            return values
+        dates = _compact_dates(values)
+        is_bad = (dates.isna() & column.notna()).to_numpy()
+        _refuse_first(is_bad, column, str(column.name), "a date such as 20200131")
+        return dates
+    if _is_duration(column):
+        parsed = _parsed_durations(column)
+        expected = "a clock time or duration, as in other rows,"
+    else:
+        parsed = _parsed_dates(column, day_first)
+        expected = "a date, as in other rows," if parsed.notna().any() else "a date or number"
     is_bad = (parsed.isna() & column.notna()).to_numpy()
     _refuse_first(is_bad, column, str(column.name), expected)
     return parsed
+
+
+def _is_compact(column: pd.Series) -> bool:
+    """Tell whether whole numbers are dates written like 20200213: each of them could be one."""
+    if not pd.api.types.is_integer_dtype(column) or column.count() < 2:
+        return False
+    if not column.dropna().between(1500_01_01, 2500_12_31).all():
+        return False
+    if not _compact_dates(column.dropna()).notna().all():
+        return False
+    warnings.warn(
+        f"Whole numbers such as {column.dropna().iloc[0]} in {column.name!r} are read as dates: "
+        "year, month, day.",
+        ConvCNPWarning,
+        stacklevel=4,
+    )
+    return True
+
+
+def _compact_dates(column: pd.Series) -> pd.Series:
+    """Read numbers like 20200213 as dates, NaT where they are none."""
+    texts = column.astype("Int64").astype("string")
+    return pd.to_datetime(texts, format="%Y%m%d", errors="coerce")
+
+
+def _parsed_durations(column: pd.Series) -> pd.Series:
+    """Parse durations, NaT where it is impossible; clock times are those since midnight."""
+    texts = column.astype("string").str.strip()
+    has_no_seconds = texts.str.count(":") == 1
+    return pd.to_timedelta(texts.mask(has_no_seconds, texts + ":00"), errors="coerce")
 
 
 def _parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
@@ -493,8 +616,11 @@ class SeriesTable:
                 f"Expected observed values in {_listed(columns.values)}, but every cell is "
                 "missing; name another column with --value."
             )
+        x, y, codes = x[has_time], y[has_time], codes[has_time]
+        if labels is not None:
+            present, codes = np.unique(codes, return_inverse=True)
+            labels = labels[present]
         order = np.lexsort((x, codes))
-        order = order[has_time[order]]
         count = len(labels) if labels is not None else 1
         starts = np.searchsorted(codes[order], np.arange(count + 1))
         return cls(columns, axis, labels, Ragged(x[order], starts), y[order])

@@ -10,13 +10,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.data.source import NamedSource
 from convcnp.frames import Ragged
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.tiling import predict_in_tiles
-from convcnp.normaliser import Normaliser, typical_gap
+from convcnp.normaliser import typical_gap
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
+from convcnp.user_units import as_seen
 
 _SERIES = 2**12  # of one batch
 _POINTS = 2**17  # of one batch, padding included; a longer series is a batch of its own
@@ -37,12 +39,13 @@ class Predictions:
     distance: np.ndarray  # (rows,), to the nearest observation
     gaps: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest typical gap
     largest: float = 0.0  # of the observed values, without sign
+    averaged: int = 0  # observed values that share an input with another
 
 
 @torch.no_grad()
 def predict_many(
     model: Model,
-    normaliser: Normaliser,
+    source: NamedSource,
     series: Ragged,
     y: np.ndarray,
     asked: Ragged,
@@ -53,6 +56,7 @@ def predict_many(
     Predictions are NaN for a series without observations: it has no units to answer in.
 
     Args:
+        source: What the model was trained on.
         y: Outputs (rows, Dy) of the series, NaN where nothing was observed.
         asked: Inputs asked for, of as many series; any of them may be empty.
     """
@@ -61,8 +65,7 @@ def predict_many(
     found = Predictions(nothing.copy(), nothing.copy(), np.full(total, np.nan))
     for members in _batches(series, asked):
         task, rows, is_asked = _padded(series, y, asked, members)
-        units = normaliser.units(task)
-        scaled = units.to_model(task)
+        scaled, units = as_seen(task, source)
 
         def on_progress(part: int, _: int, done: int = done) -> None:
             progress(done + part, total)
@@ -72,6 +75,7 @@ def predict_many(
         found.stddev[rows[is_asked]] = restored.stddev.numpy()[is_asked]
         found.distance[rows[is_asked]] = _distance(scaled).numpy()[is_asked]
         _note(found, scaled)
+        found.averaged += int(task.context_mask.sum() - scaled.context_mask.sum())
         done += int(is_asked.sum())
         progress(done, total)
     progress(total, total)

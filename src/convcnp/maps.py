@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from convcnp.drawing import as_png, new_figure
@@ -16,11 +18,11 @@ _PANELS = 3  # sets or channels, each a mean and a standard deviation
 def draw_map(predictor: Predictor, table: PointsTable) -> bytes:
     """Draw the first sets and channels: a row each, the mean beside the standard deviation."""
     layout = table.layout
-    sets = len(table.starts) - 1
-    panels = [(i, c) for i in range(sets) for c in range(len(layout.values))][:_PANELS]
+    pairs = itertools.product(range(table.num_sets), range(len(layout.values)))
+    panels = list(itertools.islice(pairs, _PANELS))
     if not panels:
         raise SettingError("A map needs at least one set of points, got none.")
-    asked = table.asked(_SIDE)
+    asked = table.map(_SIDE, sorted({i for i, _ in panels}))
     mean, stddev = predictor.predict_points(table, asked)
     figure = new_figure(len(panels), 2, width=5.0, height=4.0)
     for row, (i, c) in enumerate(panels):

@@ -19,7 +19,8 @@ _SMALLEST_GAP = 1 / 16  # of the mean gap: bursts of observations make no typica
 class Units:
     r"""What a model calls zero and one, for every task of a batch.
 
-    Inputs become :math:`(x - x_0) / s`, outputs :math:`(y - a - (x - x_0) b) / r`.
+    Inputs become :math:`(x - x_0) / s`, outputs :math:`(y - a - (x - x_0) b) / r`. Predictions get
+    the scatter of repeated observations, in the user's units, on top of their own.
     """
 
     origin: Float[Tensor, "B 1 Dx"]  # x_0
@@ -27,6 +28,7 @@ class Units:
     level: Float[Tensor, "B 1 Dy"]  # a
     slope: Float[Tensor, "B Dx Dy"]  # b
     scale: Float[Tensor, "B 1 Dy"]  # r
+    scatter: Float[Tensor, "B 1 Dy"] | float = 0.0
 
     def inputs(self, x: Float[Tensor, "B N Dx"]) -> Float[Tensor, "B N Dx"]:
         """Express inputs in the model's units."""
@@ -57,7 +59,8 @@ class Units:
     ) -> GaussianPredictive:
         """Put predictions at these inputs (in the user's units) back into the user's units."""
         mean = predictive.mean.double() * self.scale + self.trend(x)
-        return GaussianPredictive(mean, predictive.stddev.double() * self.scale, predictive.mask)
+        own = predictive.stddev.double() * self.scale
+        return GaussianPredictive(mean, (own**2 + self.scatter**2) ** 0.5, predictive.mask)
 
 
 @runtime_checkable

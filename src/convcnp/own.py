@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from convcnp.data.image_files import holds_images
 from convcnp.data.table import digest_of, read_bytes
 from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
 from convcnp.experiment import Experiment, read_toml
-from convcnp.frames import read_table
+from convcnp.frames import plain, read_table
 from convcnp.image_choices import plan_images, refuse_columns
 from convcnp.runner import EXPERIMENT, run
 from convcnp.storage import write_atomically
@@ -76,8 +77,9 @@ def train_on_frame(
 ) -> dict[str, Any]:
     """Train on a table in memory; a copy of it is kept in the directory."""
     check_out(out, resume=False)
-    frame = frame.rename(columns=str)
-    content = frame.to_csv(index=False).encode()
+    frame = plain(frame)
+    # Quotes tell names that are numbers from a first row of data.
+    content = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
     path = str((out / TABLE).resolve())
     experiment = plan_table(frame, path, digest_of(content), wanted, say)
     write_atomically(out / TABLE, content)

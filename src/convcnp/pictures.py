@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from convcnp.drawing import BLACK, BLUE, as_png, new_figure
+from convcnp.drawing import BLACK, BLUE, ORANGE, as_png, new_figure
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames import SeriesTable
 from convcnp.predictor import QUANTILES, Predictor, quantile_name
@@ -16,7 +16,6 @@ from convcnp.predictor import QUANTILES, Predictor, quantile_name
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ORANGE = "#c46a1b"
 _PANELS = 6
 _POINTS = 600  # of a curve
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 import torch
 
+from convcnp.asking import MOST
+from convcnp.data.source import NamedSource
 from convcnp.data.table import Layout, with_channels
 from convcnp.errors import SettingError, TableError
 from convcnp.frames import SeriesTable, numbers
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.tiling import predict_in_tiles
-from convcnp.normaliser import Normaliser
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
+from convcnp.user_units import as_seen
 
 SIDE = 50  # points along each side of a map, where nothing else was asked for
 _CELLS = 2**18  # of a grid; a larger one is cut into tiles
@@ -59,6 +61,11 @@ class PointsTable:
         x = np.stack([table.series.x, table.y[:, 0]], 1)
         return cls(layout, table.labels, x, table.y[:, 1:], table.series.starts, table)
 
+    @property
+    def num_sets(self) -> int:
+        """Number of sets of points."""
+        return len(self.starts) - 1
+
     def asked(self, at: Any = None) -> AskedPoints:  # noqa: ANN401 - told apart here
         """Find the points to predict at.
 
@@ -69,7 +76,7 @@ class PointsTable:
                 where there are none.
         """
         if isinstance(at, int | np.integer) and not isinstance(at, bool):
-            return self._map(int(at))
+            return self.map(int(at))
         if at is None or (isinstance(at, str) and at == "gaps"):
             missing = np.isnan(self.y).any(1) & ~np.isnan(self.x).any(1)
             if missing.any():
@@ -83,7 +90,7 @@ class PointsTable:
                     "Expected rows with a missing value, but there is none; ask for points of your "
                     "own, or for a number along each side of a map."
                 )
-            return self._map(SIDE)
+            return self.map(SIDE)
         if not isinstance(at, pd.DataFrame):
             return self._same_for_all(at)
         for name in self.layout.inputs:
@@ -99,34 +106,44 @@ class PointsTable:
         return AskedPoints(x, first.owners, order, "the points of the given table")
 
     def _same_for_all(self, at: Any) -> AskedPoints:  # noqa: ANN401
-        points = np.asarray(at, dtype=np.float64)
+        try:
+            points = np.asarray(at, dtype=np.float64)
+        except (TypeError, ValueError):
+            points = np.empty(0)
         if points.ndim != 2 or points.shape[1] != 2 or not len(points):
             raise TableError(
                 f"Expected points of shape (M, 2) to predict at, got {points.shape}; give a table "
                 f"with the columns {' and '.join(map(repr, self.layout.inputs))}."
             )
-        return self._for_all(points, "the given points")
+        return self._for_each(range(self.num_sets), points, "the given points")
 
-    def _map(self, side: int) -> AskedPoints:
-        if side < 2:
-            raise SettingError(f"A map has at least 2 points along each side, got {side}.")
+    def map(self, side: int, sets: Sequence[int] | None = None) -> AskedPoints:
+        """Ask for the points of a map: of these sets, given by their numbers, or of all."""
+        sets = range(self.num_sets) if sets is None else sets
+        if not 2 <= side <= math.isqrt(MOST // max(len(sets), 1)):
+            raise SettingError(
+                "A map has at least 2 points along each side, and all maps together at most "
+                f"{MOST:,} points, got {side:,} along each side of {len(sets):,} map(s); ask for "
+                "another number."
+            )
         low, high = np.nanmin(self.x, 0), np.nanmax(self.x, 0)
         axes = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
         points = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
-        return self._for_all(points, f"a map of {side} by {side} points")
+        return self._for_each(sets, points, f"a map of {side} by {side} points")
 
-    def _for_all(self, points: np.ndarray, meaning: str) -> AskedPoints:
-        sets = len(self.starts) - 1
-        owners = np.repeat(np.arange(sets), len(points))
-        return AskedPoints(np.tile(points, (sets, 1)), owners, np.arange(len(owners)), meaning)
+    def _for_each(self, sets: Sequence[int], points: np.ndarray, meaning: str) -> AskedPoints:
+        owners = np.repeat(np.asarray(sets, dtype=np.int64), len(points))
+        x = np.tile(points, (len(sets), 1))
+        return AskedPoints(x, owners, np.arange(len(owners)), meaning)
 
     def frame(self, asked: AskedPoints) -> pd.DataFrame:
         """Return the table that answers begin with: sets, if there are several, and inputs."""
         content: dict[str, Any] = {}
         if self.labels is not None and self.layout.group is not None:
             content[self.layout.group] = self.labels[asked.owners]
-        for i, name in enumerate(self.layout.inputs):
-            content[name] = asked.x[:, i]
+        first, second = self.layout.inputs
+        content[first] = self.table.axis.times(asked.x[:, 0])
+        content[second] = asked.x[:, 1]
         return pd.DataFrame(content)
 
 
@@ -141,7 +158,7 @@ def _check_column(frame: pd.DataFrame, name: str) -> None:
 @torch.no_grad()
 def predict_points(
     model: Model,
-    normaliser: Normaliser,
+    source: NamedSource,
     table: PointsTable,
     asked: AskedPoints,
     progress: Progress = lambda done, total: None,
@@ -154,8 +171,8 @@ def predict_points(
         there = ~np.isnan(table.x[rows]).any(1)
         wanted = np.flatnonzero(asked.owners == i)
         task = Task.from_arrays(table.x[rows][there], table.y[rows][there], asked.x[wanted])
-        units = normaliser.units(task)
-        restored = units.to_user(task.x_target, _predict(model, units.to_model(task)))
+        seen, units = as_seen(task, source)
+        restored = units.to_user(task.x_target, _predict(model, seen))
         mean[wanted], stddev[wanted] = restored.mean[0].numpy(), restored.stddev[0].numpy()
         done += len(wanted)
         progress(done, len(asked.x))

@@ -52,7 +52,7 @@ def predict_file(
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
     levels = _levels(quantiles)
-    check_outputs(file, out, plot)
+    check_outputs([file, at or ""], out, plot)
     predictor = load(model)
     predictor.check_takes_tables()
     with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
@@ -135,8 +135,8 @@ def _levels(text: str) -> list[float]:
     return levels
 
 
-def check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
-    """Refuse, before any work, what could not be written after it."""
+def check_outputs(inputs: Sequence[str], out: Path | None, plot: Path | None) -> None:
+    """Refuse, before any work, what could not be written after it, or would replace an input."""
     if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
         raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
     if plot is not None:
@@ -145,13 +145,13 @@ def check_outputs(file: str, out: Path | None, plot: Path | None) -> None:
             raise OutputError(f"--plot must end in .png, got {plot}; pictures are written as PNG.")
     for path in (out, plot):
         if path is not None:
-            _check_output(file, path)
+            _check_output(inputs, path)
 
 
-def _check_output(file: str, path: Path) -> None:
+def _check_output(inputs: Sequence[str], path: Path) -> None:
     try:
         is_usable = path.parent.is_dir() and not path.is_dir()
-        is_input = path.exists() and Path(file).exists() and path.samefile(file)
+        is_input = path.exists() and any(_is_file(file) and path.samefile(file) for file in inputs)
     except OSError as error:
         raise OutputError(
             f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
@@ -164,8 +164,8 @@ def _check_output(file: str, path: Path) -> None:
         )
     if is_input:
         raise OutputError(
-            f"Expected another file to write than the table itself, got {path}; choose another "
-            "path."
+            f"Expected another file to write than the tables that are read, got {path}; choose "
+            "another path."
         )
 
 
@@ -175,7 +175,7 @@ def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: AN
         return at
     if at.isdecimal():
         return int(at)
-    if _is_file(at):
+    if at == "-" or _is_file(at):
         return read_table(at)
     parts = at.split("..") if ".." in at else at.split(":")
     try:
@@ -189,9 +189,9 @@ def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: AN
         ) from error
 
 
-def _is_file(at: str) -> bool:
+def _is_file(name: str) -> bool:
     try:
-        return at == "-" or Path(at).exists()
+        return bool(name) and Path(name).exists()
     except OSError:  # a name too long
         return False
 

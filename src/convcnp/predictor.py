@@ -19,7 +19,7 @@ from convcnp.choices import MINUTES, Say, Wanted
 from convcnp.containers import Opened, opened
 from convcnp.data.images import PixelSource
 from convcnp.data.source import NamedSource, seeded
-from convcnp.data.table import TableSource, with_channels
+from convcnp.data.table import TableSource, widened, with_channels
 from convcnp.errors import (
     CheckpointError,
     ConvCNPWarning,
@@ -42,6 +42,7 @@ from convcnp.sampling import sample_curves
 from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.task import Task
 from convcnp.training import BEST
+from convcnp.user_units import as_seen
 
 QUANTILES = (0.05, 0.95)
 
@@ -203,22 +204,16 @@ class Predictor:
             raise SettingError(f"The number of samples must not be negative, got {samples}.")
         box = opened(data)
         if self.model.dim_x == 2:
-            if any(names):
-                raise SettingError(
-                    "Points in the plane are read by the columns of the training table; leave out "
-                    f"time, value and group (got {', '.join(repr(n) for n in names if n)})."
-                )
+            self._check_unnamed(names)
             return box.close(self._predict_plane(box.frame, at, quantiles, samples, progress))
         table = self._table(box, names)
         asked = asked_times(table, at)
         parts = [table.frame(asked.times)]
         for channels in self._jobs(table):
             series, y = _observed(table, channels)
-            found = predict_many(
-                self.model, self._source.normaliser, series, y, asked.times, progress
-            )
+            found = predict_many(self.model, self._source, series, y, asked.times, progress)
             self._warn(found, series, [table.columns.values[c] for c in channels])
-            curves = self._curves(series, y, asked.times, samples, seed, progress)
+            curves = self._curves(series, y, asked.times, samples, (seed, channels[0]), progress)
             for i, channel in enumerate(channels):
                 name = table.columns.values[channel]
                 moments = _columns(name, found.mean[:, i], found.stddev[:, i], quantiles)
@@ -242,28 +237,33 @@ class Predictor:
             share of values inside the central 90 %, and their number.
         """
         box, truth = opened(data), opened(held_out).frame
-        columns = self._table(box, (time, value, group)).columns
-        for name in columns.values:
+        self.check_takes_tables()
+        source = self._source
+        named: dict[str, Any] = {}
+        if isinstance(source, TableSource):
+            truth = widened(truth, source)
+        if self.model.dim_x == 2:
+            self._check_unnamed((time, value, group))
+            values = self.points_table(box.frame).layout.values
+        else:
+            columns = self._table(box, (time, value, group)).columns
+            values = columns.values
+            named = {"time": columns.time, "value": values, "group": columns.group or ""}
+        for name in values:
             if name not in truth.columns:
                 raise TableError(
                     f"Expected the held-out table to have the column {name!r}, but it has "
                     f"{list(truth.columns)}; give it the same columns."
                 )
-        answer = self.predict(
-            box.frame.reset_index(drop=True),
-            truth.reset_index(drop=True),
-            quantiles=(),
-            time=columns.time,
-            value=columns.values,
-            group=columns.group or "",
-        )
+        frame, truth = (table.reset_index(drop=True) for table in (box.frame, truth))
+        answer = self.predict(frame, truth, quantiles=(), **named)
         return {
             name: _score(
                 numbers(truth, name),
                 answer[f"{name}_mean"].to_numpy(),
                 answer[f"{name}_std"].to_numpy(),
             )
-            for name in columns.values
+            for name in values
         }
 
     def check_takes_tables(self) -> None:
@@ -314,7 +314,15 @@ class Predictor:
         progress: Progress = lambda done, total: None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return means and standard deviations at points in the plane."""
-        return predict_points(self.model, self._source.normaliser, table, asked, progress)
+        return predict_points(self.model, self._source, table, asked, progress)
+
+    @staticmethod
+    def _check_unnamed(names: Names) -> None:
+        if any(names):
+            raise SettingError(
+                "Points in the plane are read by the columns of the training table; leave out "
+                f"time, value and group (got {', '.join(repr(n) for n in names if n)})."
+            )
 
     def _predict_plane(
         self,
@@ -367,27 +375,26 @@ class Predictor:
         y: np.ndarray,
         asked: Ragged,
         samples: int,
-        seed: int,
+        key: tuple[int, int],
         progress: Progress,
     ) -> np.ndarray:
-        """Draw curves (samples, rows, Dy), series by series."""
+        """Draw curves (samples, rows, Dy), series by series: others for every seed and column."""
         curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
         if samples == 0:
             return curves
-        source = self._source
+        source, (seed, column) = self._source, key
         for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
             rows = slice(series.starts[i], series.starts[i + 1])
             wanted = slice(asked.starts[i], asked.starts[i + 1])
             task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
-            units = source.normaliser.units(task)
+            seen, units = as_seen(task, source)
+            generator = seeded(seed, int(i), column)
             drawn = sample_curves(
-                self.model,
-                units.to_model(task),
-                samples,
-                seeded(seed, int(i)),
-                spacing=source.familiar.spacing,
-            )
-            curves[:, wanted] = (drawn.double() * units.scale + units.trend(task.x_target)).numpy()
+                self.model, seen, samples, generator, spacing=source.familiar.spacing
+            ).double()
+            noise = units.scatter * torch.randn(drawn.shape, generator=generator)
+            curve = drawn * units.scale + units.trend(task.x_target) + noise
+            curves[:, wanted] = curve.numpy()
             progress(int(asked.starts[i + 1]), len(asked.x))
         return curves
 
@@ -399,6 +406,12 @@ class Predictor:
             _say(
                 f"{which}: {empty:,} of {len(series):,} series have no observed value; their "
                 "predictions are left empty."
+            )
+        if found.averaged:
+            _say(
+                f"{which}: {found.averaged:,} values are not the first at their time; those of one "
+                "time are averaged, and their scatter widens the bands. If they belong to "
+                "different series, name the column that tells these apart as the group."
             )
         farthest = reach(self.model)
         far = int((found.distance > farthest).sum())

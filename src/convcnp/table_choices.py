@@ -194,7 +194,7 @@ def _nearest(x: Tensor) -> float:
 def _in_words(frame: pd.DataFrame, layout: Layout, gap: Sequence[float]) -> str:
     if layout.inputs:
         return " and ".join(f"{g:g} of {n!r}" for g, n in zip(gap, layout.inputs, strict=True))
-    if TimeAxis.of(frame[layout.time]).origin is not None:
+    if TimeAxis.of(frame[layout.time]).dtype.kind in "mM":
         return str(pd.Timedelta(seconds=gap[0])).replace("0 days ", "")
     return f"{gap[0]:g} of {layout.time!r}"
 

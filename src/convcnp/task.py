@@ -131,10 +131,6 @@ class Task:
         """Move every tensor to a device; precisions stay as they are."""
         return self._unchecked(lambda tensor: tensor.to(device))
 
-    def pin_memory(self) -> Task:
-        """Pin every tensor, so that copies to a GPU overlap with its work."""
-        return self._unchecked(lambda tensor: tensor.pin_memory())
-
     def __len__(self) -> int:
         return self.batch_size
 

@@ -82,7 +82,8 @@ class PixelSource(ABC):
         """Draw how many pixels are observed, and which."""
         batch_size, height, width, _ = pixels.shape
         total = height * width
-        least, most = math.ceil(self.min_context * total), int(self.max_context * total)
+        least = math.ceil(self.min_context * total)
+        most = max(least, int(self.max_context * total))
         groups = batch_size if self.sizes == "task" else 1
         counts = torch.randint(least, most + 1, (groups, 1), generator=generator)
         order = torch.rand(batch_size, total, generator=generator).argsort(1)

@@ -28,7 +28,7 @@ class Photo:
 
     @classmethod
     def read(cls, path: Path) -> Photo:
-        """Read a picture file; transparent pixels are missing."""
+        """Read a picture file; transparent pixels are missing, and those that are no number."""
         return cls.of(read_picture(path))
 
     @classmethod
@@ -37,10 +37,12 @@ class Photo:
         if image.mode.startswith("I"):  # 16 bits, which pillow would cut off at 255
             pixels = as_tensor(image)[..., None] / 65535
             return cls(pixels.clamp(0, 1), torch.zeros(pixels.shape[:2], dtype=torch.bool))
-        if image.mode == "F":  # numbers between 0 and 1, or and 255
-            pixels = as_tensor(image)[..., None]
+        if image.mode == "F":  # numbers between 0 and 1, or and 255; NaN where nothing is known
+            pixels = as_tensor(image)
+            missing = ~pixels.isfinite()
+            pixels = pixels.masked_fill(missing, 0)
             pixels = (pixels / (255 if pixels.max() > 1 else 1)).clamp(0, 1)
-            return cls(pixels, torch.zeros(pixels.shape[:2], dtype=torch.bool))
+            return cls(pixels[..., None], missing)
         is_grey = image.mode in ("1", "L", "LA")
         if image.mode in ("1", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
             image = image.convert("L" if is_grey else "RGB")

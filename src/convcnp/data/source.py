@@ -50,6 +50,7 @@ class Familiar:
     gaps: tuple[float, float]  # between observations, the typical one of a task
     largest: float  # value
     spacing: float  # of observations that are as dense as in a full task
+    has_repeats: bool = False  # whether several observations may share an input
 
 
 @runtime_checkable

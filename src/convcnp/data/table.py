@@ -91,7 +91,7 @@ def choose_layout(
             f"A table with the channel column {channel!r} has one column of values, but "
             f"{', '.join(map(repr, chosen.values))} may be it; name it with --value."
         )
-    channels = tuple(sorted(frame[channel].dropna().astype(str).unique()))
+    channels = tuple(sorted(_channel_names(frame[channel]).dropna().unique()))
     return Layout(channels, inputs=tuple(inputs), channel=channel, value=chosen.values[0], **named)
 
 
@@ -99,7 +99,7 @@ def widened(frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     """Give every channel of a long table a column of its own; other tables stay as they are."""
     if layout.channel is None or layout.channel not in frame.columns:
         return frame
-    names = frame[layout.channel].astype("string")
+    names = _channel_names(frame[layout.channel])
     unknown = names[~names.isin(layout.values) & names.notna()]
     if len(unknown):
         raise TableError(
@@ -110,6 +110,13 @@ def widened(frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
         name: frame[layout.value].where((names == name).fillna(False)) for name in layout.values
     }
     return frame.drop(columns=[layout.channel, layout.value]).assign(**columns)
+
+
+def _channel_names(column: pd.Series) -> pd.Series:
+    """Return whose value each row of a long table holds, as text."""
+    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")  # whole numbers are read as 1.0 if a cell is missing
+    return column.astype("string")
 
 
 def with_channels(
@@ -297,7 +304,7 @@ class TableSource(Layout):
     @property
     def familiar(self) -> Familiar:
         """What a model trained on these tasks has seen."""
-        return Familiar(self.gaps, self.largest, spacing=1.0)
+        return Familiar(self.gaps, self.largest, spacing=1.0, has_repeats=True)
 
     @cached_property
     def rows(self) -> Rows:
