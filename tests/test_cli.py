@@ -27,7 +27,10 @@ def call(*arguments, cwd=ROOT):
 
 def test_help_lists_the_commands_and_each_has_help():
     text = invoke("--help").output
-    for command in ("run", "evaluate", "models", "table", "compare", "figure"):
+    shown = [command for command in app.registered_commands if not command.hidden]
+    names = [command.name or command.callback.__name__ for command in shown]
+    assert {"run", "evaluate", "predict", "train", "check", "complete"} <= set(names)
+    for command in names:
         assert command in text
         assert invoke(command, "--help").exit_code == 0
 
@@ -58,6 +61,9 @@ def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
         (["compare", "--methods", "gpp"], "got 'gpp'; did you mean 'gp'?"),
         (["figure", "figure99"], "Expected the name of a figure"),
         (["publish", "nowhere"], "Expected a finished run in nowhere"),
+        (["run", FILE, "--smoke", "--accelerator", "tpo"], "--accelerator must be one that this"),
+        (["evaluate", 300 * "a"], "cannot be (File name too long); check the path"),
+        (["figure", "figure2", "--out", "/proc/nothing"], "/proc/nothing cannot"),
         (
             ["run", FILE, "--smoke", "--out", "/proc/run"],
             "Expected a directory that can be written",

@@ -101,7 +101,9 @@ def test_the_first_layers_of_table_6_are_what_their_names_say(
 
 
 def test_the_names_of_receptive_fields_are_their_sizes():
-    for path in (path for path in FILES if path.parent.name == "receptive-field"):
+    paths = [path for path in FILES if path.parent.name == "receptive-field"]
+    assert paths
+    for path in paths:
         padding, _, size = path.stem.rpartition("-")
         experiment = Experiment.load(path)
         assert experiment.model["padding"] == ("unobserved" if padding == "windows" else padding)

@@ -139,6 +139,10 @@ COLUMNS = {
     "mode": ["10m", "1-2"] * 3,
     "when": ["5-Feb-20", "6-Feb-20", "7-Feb-20"] * 2,
     "clock": [f"{i}:30" for i in range(6)],
+    "well": ["T1001", "T1002"] * 3,
+    "version": ["1.2.3", "1.2.4"] * 3,
+    "since_noon": [f"{i}:30 PM" for i in range(6)],
+    "began": ["Nov-19", "Dec-19", "Jan-20", "Feb-20", "Mar-20", "Apr-20"],
 }
 
 
@@ -155,6 +159,10 @@ COLUMNS = {
         ("when v", "when", ("v",), None),
         ("date clock v", "date", ("v",), None),
         ("v clock", "clock", ("v",), None),
+        ("well time v", "time", ("v",), "well"),
+        ("version time v", "time", ("v",), "version"),
+        ("v since_noon", "since_noon", ("v",), None),
+        ("v began", "began", ("v",), None),
     ],
 )
 def test_dates_durations_flags_and_labels_are_told_apart(names, time, values, group):
@@ -171,6 +179,12 @@ def test_several_names_of_times_are_warned_of():
     frame = pd.DataFrame({"year": [2020] * 3, "month": [1, 2, 3], "v": [1.0, 2, 3]})
     with pytest.warns(ConvCNPWarning, match="'year', 'month' may all be the time; 'year' is taken"):
         assert choose_columns(frame).time == "year"
+
+
+def test_any_name_is_a_name_of_a_column_but_several_levels_are_not():
+    assert list(plain(pd.DataFrame({"self": [1], 2: [3]}))) == ["self", "2"]
+    with pytest.raises(TableError, match="Expected one level of column names, got 2"):
+        plain(pd.DataFrame({("a", "b"): [1]}))
 
 
 def test_names_that_differ_by_spaces_alone_are_refused(tmp_path):
@@ -225,6 +239,7 @@ def test_a_table_without_times_or_values_gets_a_sentence():
     [
         ([1, "oops", "also"], "a number in every cell of 'v', got 'oops' in row 2 of 3"),
         ([1.0, 2.0, np.inf], "a finite number in every cell of 'v', got inf in row 3 of 3"),
+        ([1.0, -1e40], r"a number below 1e\+30 in every cell of 'v', got -1e\+40 in row 2 of 2"),
     ],
 )
 def test_the_first_bad_number_is_named(cells, sentence):
@@ -281,6 +296,24 @@ def test_dates_are_read_in_many_forms(texts):
     assert axis.numbers(column).tolist() == [0.0, 86400.0, 12 * 86400.0]
 
 
+def test_months_with_a_short_year_are_no_days_of_a_year_long_ago():
+    column = pd.Series(["Nov-19", "Dec-19", None, "Jan-20"], name="month")
+    dates = TimeAxis.of(column).times(TimeAxis.of(column).numbers(column.dropna()))
+    assert dates.tolist() == [pd.Timestamp(d) for d in ("2019-11-01", "2019-12-01", "2020-01-01")]
+    with pytest.raises(TableError, match="Expected a date or number in every cell of 'd', got"):
+        TimeAxis.of(pd.Series(["20-Jan", "21-Jan"], name="d"))
+
+
+@pytest.mark.parametrize(
+    "days",
+    [[20200131, None, 20200201], ["20200131", "20200201"], [20200131]],
+    ids=["a missing one", "texts", "one"],
+)
+def test_dates_without_separators_are_dates_in_any_column(days):
+    with pytest.warns(ConvCNPWarning, match="20200131 in 'day' are read as dates"):
+        assert TimeAxis.of(pd.Series(days, name="day")).origin == pd.Timestamp("2020-01-31")
+
+
 def test_whole_numbers_that_are_all_dates_are_dates():
     column = pd.Series([20200131, 20200201, 20200203], name="day")
     with pytest.warns(ConvCNPWarning, match="such as 20200131 in 'day' are read as dates"):
@@ -299,6 +332,7 @@ def test_whole_numbers_that_are_all_dates_are_dates():
         (["0 days 00:00:00", "1 days 02:00:00.5", "-1 days +23:00:00"], [0, 93600.5, -3600]),
         (["00:00", "06:30", "23:59"], [0, 23400, 86340]),
         (["0:00:10", "12:00:00", None], [10, 43200, np.nan]),
+        (["12:30 AM", "1:00 a.m.", "12:00 PM", "11:59:59 pm"], [1800, 3600, 43200, 86399]),
     ],
 )
 def test_durations_and_clock_times_are_read_as_written(texts, seconds):

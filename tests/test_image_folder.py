@@ -10,7 +10,7 @@ from PIL import Image
 from convcnp.data import image_folder
 from convcnp.data.image_folder import ImageFolder, read_images
 from convcnp.data.source import FiniteSource, NamedSource, seeded
-from convcnp.errors import DataError, SettingError
+from convcnp.errors import ConvCNPWarning, DataError, SettingError
 from helpers import picture, saved, write_pictures
 
 
@@ -189,3 +189,21 @@ def test_impossible_settings_are_refused():
     ):
         with pytest.raises(SettingError, match=sentence):
             ImageFolder(**options)
+
+
+def test_of_too_many_images_some_are_drawn(tmp_path, monkeypatch):
+    folder = write_pictures(tmp_path / "photos")
+    names = read_images(folder).names
+    monkeypatch.setattr("convcnp.data.image_folder.MOST", len(names) - 2)
+    saved(folder / "another.png", picture(seed=99))  # what was read is not remembered
+    with pytest.warns(
+        ConvCNPWarning, match=f"Of {len(names) + 1} images {len(names) - 2} are used"
+    ):
+        some = read_images(folder).names
+    assert len(some) == len(names) - 2
+    assert list(some) == sorted(some)
+
+
+def test_tasks_without_a_hidden_pixel_are_refused():
+    with pytest.raises(SettingError, match="Hidden pixels are what is learned"):
+        ImageFolder(min_context=1.0, max_context=1.0)

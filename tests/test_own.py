@@ -1,6 +1,7 @@
 """A model of one's own: trained like any other run, used without its data, and hard to break."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -370,6 +371,15 @@ def test_the_real_command_is_interrupted_and_resumed_to_the_same_weights(
     subprocess.run([*command[:-1], str(whole), *given], capture_output=True, check=True)
     first, second = (read_tensors(d / "best.safetensors")[0] for d in (tmp_path / "out", whole))
     assert all(torch.equal(first[name], value) for name, value in second.items())
+
+
+@pytest.mark.parametrize("damage", ["", 'data = "eq"\nmodel = "cnp"\n'])
+def test_a_damaged_description_of_a_run_gets_a_sentence(own_series, command, tmp_path, damage):
+    shutil.copytree(own_series / "model", tmp_path / "model")
+    (tmp_path / "model/experiment.toml").write_text(damage)
+    code, text = command("train", "--resume", "--out", tmp_path / "model")
+    assert code == 2
+    assert "Error:" in text
 
 
 def test_a_run_does_not_go_on_with_another_table(own_series, tmp_path):

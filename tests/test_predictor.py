@@ -144,6 +144,20 @@ def test_columns_may_have_numbers_for_names(general, unchecked):
     assert list(answer) == [0, "1_mean", "1_std", "1_q05", "1_q95"]
 
 
+def test_a_number_may_name_a_column(general, unchecked):
+    frame = pd.DataFrame({0: T, 1: Y, 2: -Y})
+    answer = general.predict(frame, [4.0], time=0, value=2, quantiles=())
+    assert list(answer) == [0, "2_mean", "2_std"]
+    named = pd.Series(Y, pd.Index(T, name="t"), name=" v ")
+    assert list(general.predict(named, [4.0], value=" v ", quantiles=())) == ["v_mean", "v_std"]
+
+
+def test_times_far_beyond_all_data_are_answered(general):
+    with pytest.warns(ConvCNPWarning, match="farther from every observation"):
+        answer = general.predict((T, Y), at=[1e20])
+    assert np.isfinite([answer["mean"][0], answer["std"][0]]).all()
+
+
 def test_one_of_several_columns_of_an_array_may_be_chosen(general, alone):
     answer = general.predict((T, np.stack([0 * Y, Y], 1)), AT, value="value1")
     np.testing.assert_allclose(answer["mean"][:, 0], alone["mean"])
@@ -159,6 +173,9 @@ def test_an_index_beside_a_column_of_times_is_not_the_time(general, alone):
     answer = general.predict(several, AT)
     assert answer["place"].tolist() == ["a"] * 4 + ["b"] * 4
     np.testing.assert_allclose(answer["v_mean"][:4], alone["mean"], rtol=1e-5)
+    dated = frame.rename(columns={"time": "t"})
+    dated.index = pd.Index(pd.date_range("2020-01-01", periods=12).astype(str))
+    assert len(general.predict(dated, ["2020-01-03 12:00"]).filter(like="t_mean")) == 1
     only = pd.DataFrame({"v": Y}, index=pd.Index(T.astype(int) + np.arange(12), name="row"))
     assert general.predict(only, [3]).index.name == "row"
 

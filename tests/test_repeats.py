@@ -58,6 +58,23 @@ def test_the_bands_of_repeated_observations_hold_new_ones():
     assert 0.85 < inside.mean() < 0.97
 
 
+@pytest.mark.parametrize("apart", [1e-9, 1e-6, 1e-3])
+def test_inputs_much_closer_than_others_are_one(apart):
+    x = (np.arange(20.0)[:, None] + apart * np.arange(3)).ravel()
+    y = np.arange(60.0)
+    task, scatter = averaged(Task.from_arrays(x, y, [0.5]))
+    np.testing.assert_allclose(task.x_context.flatten(), np.arange(20.0) + apart, rtol=1e-12)
+    np.testing.assert_allclose(task.y_context.flatten(), 3 * np.arange(20.0) + 1)
+    assert scatter.item() == pytest.approx((2 / 3) ** 0.5)
+
+
+def test_a_dense_series_with_a_far_away_point_does_not_become_one_point():
+    x = np.append(np.arange(300.0), 1e5)  # the mean gap is 333, and 5 count as the same
+    task, _ = averaged(Task.from_arrays(x, x, [0.5]))
+    assert 45 < task.x_context.shape[1] < 65
+    assert np.diff(np.sort(task.x_context.flatten())).min() > 3
+
+
 def test_rows_given_twice_change_nothing():
     general = convcnp.load("general")
     x, y, at = np.arange(20.0), np.sin(np.arange(20.0)), [4.5, 30.0]

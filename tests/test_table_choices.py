@@ -143,7 +143,11 @@ def test_a_rehearsal_measures_steps_and_validation(monkeypatch):
         (series_frame(40, rows=2), {}, "at least 3 rows with a value, but the longest of 40 has 2"),
         (series_frame(3, rows=6), {}, "at least 5 series, or 60 rows .* got 3 series and 18 rows"),
         (series_frame().assign(v=4.0), {}, "vary in 'v', but in the training part it is 4 every"),
-        (series_frame().assign(v=1e200), {}, "Expected values below 1e.30 in 'v', got 1e.200"),
+        (
+            series_frame().assign(v=1e200),
+            {},
+            "a number below 1e.30 in every cell of 'v', got 1e.200",
+        ),
         (series_frame().assign(t=5.0), {}, "Expected rows that differ in 't', but within every"),
         (series_frame(), {"value": ["w"]}, "Expected a column 'w'"),
         (series_frame(), {"time": "id", "group": ""}, "number|date"),

@@ -15,6 +15,7 @@ import torch
 from convcnp import EQ, Task, convcnp
 from convcnp.data.gp import GPSource
 from convcnp.errors import CheckpointError, DivergedError
+from convcnp.evaluation import fixed_tasks, log_likelihoods
 from convcnp.storage import read_tensors
 from convcnp.training import (
     BEST,
@@ -101,6 +102,28 @@ class NotFiniteSource(GPSource):
     def values(self, x, generator):
         big = 1e25 if generator.initial_seed() in self.bad else 1.0
         return super().values(x, generator) * big
+
+
+@pytest.mark.parametrize("damage", ["", "step,loss,log_likelihood,learning_rate,seconds\n\n10,-0."])
+def test_a_damaged_table_of_metrics_does_not_stop_a_run_from_going_on(tmp_path, damage):
+    train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path)
+    (tmp_path / "metrics.csv").write_text(damage)
+    train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path, resume=True)
+    assert (tmp_path / "metrics.csv").read_text().startswith("step,loss")
+
+
+def test_tasks_that_ask_for_nothing_do_not_count(tmp_path):
+    class Half(GPSource):
+        def draw(self, batch_size, generator):
+            task = super().draw(batch_size, generator)
+            mask = task.target_mask & (torch.arange(batch_size) % 2 == 0)[:, None, None]
+            fields = (task.x_context, task.y_context, task.x_target, task.y_target)
+            return Task(*fields, task.context_mask, mask)
+
+    model = seeded_model().eval()
+    half = log_likelihoods(model, fixed_tasks(Half(kernel=EQ()), 20, 0))
+    whole = log_likelihoods(model, fixed_tasks(GPSource(kernel=EQ()), 20, 0))
+    assert torch.equal(half, whole[::2])
 
 
 def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_path):

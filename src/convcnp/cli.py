@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from convcnp.errors import ConvCNPError, import_extra
+from convcnp.errors import ConvCNPError, SettingError, import_extra
 
 app = typer.Typer(
     help="Predictions with honest uncertainty from irregular series and scattered points.",
@@ -73,9 +73,14 @@ def run(
     experiment = Experiment.load(file, settings or [], smoke=smoke)
     name = f"{file.resolve().parent.name}/{file.stem}"
     directory = out or Path("runs", *(["smoke"] if smoke else []), name)
-    fabric = import_extra("lightning_fabric", "train").Fabric(
-        accelerator=accelerator, devices=devices
-    )
+    lightning = import_extra("lightning_fabric", "train")
+    try:
+        fabric = lightning.Fabric(accelerator=accelerator, devices=devices)
+    except (ValueError, RuntimeError) as error:
+        raise SettingError(
+            f"--accelerator must be one that this machine has, got {accelerator!r} ({error}); cpu "
+            "is always there."
+        ) from error
     fabric.launch()
     try:
         with ProgressReporter(file.stem, experiment.training.steps) as report:
@@ -403,7 +408,7 @@ def complete(
         str | None, typer.Option(help="A shipped model or a run's directory; the best one shipped.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the pixels kept.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the pixels kept.")] = 1,
 ) -> None:
     """Fill the missing pixels of a picture, and show where not to trust them.
 
@@ -532,12 +537,21 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; an error of ours is a sentence and exit code 2."""
+    """Run the command line; an error of ours, or of a file, is a sentence and exit code 2."""
     try:
         app()
     except ConvCNPError as error:
-        _say(f"[bold red]Error:[/] {escape(str(error))}")
-        sys.exit(2)
+        _fail(str(error))
+    except OSError as error:
+        _fail(
+            f"Expected files that can be read and written, but {error.filename or 'one'} cannot be "
+            f"({error.strerror or error}); check the path, its permissions and the space left."
+        )
+
+
+def _fail(sentence: str) -> NoReturn:
+    _say(f"[bold red]Error:[/] {escape(sentence)}")
+    sys.exit(2)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def _origin() -> dict[str, Any]:
 
 def _merge(path: Path, series: RealSeries, method: str, result: dict[str, Any]) -> None:
     """Write one method's result into a series' file, and leave those of other methods alone."""
-    known = (read_result(path)["methods"] if path.exists() else {}) | {method: result}
+    known = (read_result(path, "methods")["methods"] if path.exists() else {}) | {method: result}
     content = {
         "name": f"{path.parent.name}/{path.stem}",
         "quantity": series.quantity,

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames import is_date, is_time_name, plain, plain_name
+from convcnp.frames import CERTAIN_TIME_NAMES, is_date, is_time_name, plain, plain_name
 
 Close = Callable[[pd.DataFrame], Any]
 
@@ -32,7 +32,7 @@ def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked he
     if isinstance(data, pd.DataFrame):
         return _from_frame(data)
     if isinstance(data, pd.Series):
-        return _from_index(data.to_frame(data.name if data.name is not None else "value"))
+        return _from_index(plain(data.to_frame(data.name if data.name is not None else "value")))
     if xarray is not None and isinstance(data, xarray.DataArray | xarray.Dataset):
         return _from_xarray(data)
     if isinstance(data, tuple) and len(data) == 2:
@@ -47,11 +47,11 @@ def _from_frame(frame: pd.DataFrame) -> Opened:
     own_names = {plain_name(name): name for name in frame.columns}
     frame, index = plain(frame), frame.index
     is_time = index.dtype.kind in "mMf" or isinstance(index, pd.PeriodIndex)
-    if is_time or index.nlevels > 1 or is_time_name(index.name):
+    if is_time or index.nlevels > 1 or is_time_name(index.name) or is_date(index.to_series()):
         return _from_index(frame)
     if index.name is None:
         return Opened(frame, lambda answer: answer.rename(columns=own_names))
-    if not any(is_time_name(name) or is_date(frame[name]) for name in frame.columns):
+    if not any(name.lower() in CERTAIN_TIME_NAMES or is_date(frame[name]) for name in frame):
         return _from_index(frame)
     # Beside a column of times, an index numbers the rows, or it tells series apart.
     flat = frame if index.is_unique else plain(frame.reset_index(allow_duplicates=True))

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.errors import import_extra
+from convcnp.errors import import_extra, writing
 from convcnp.predictive import GaussianPredictive
 from convcnp.task import Task
 
@@ -99,8 +99,9 @@ def show_image(
 
 def save_figure(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, making its folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
+    with writing(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=110)
 
 
 def as_png(figure: Figure) -> bytes:

@@ -72,12 +72,13 @@ def log_likelihoods(
     tasks: Iterator[Task],
     device: torch.device | str = "cpu",
 ) -> Float[Tensor, " tasks"]:
-    """Return the log-likelihood per target point of each task."""
+    """Return the log-likelihood per target point of each task that asks for any."""
     scores = []
     for task in tasks:
         task = task.to(device)
         assert task.y_target is not None
-        scores.append(predict(task).log_likelihood(task.y_target).cpu().double())
+        found = predict(task).log_likelihood(task.y_target)[task.has_targets]
+        scores.append(found.cpu().double())
     return torch.cat(scores)
 
 

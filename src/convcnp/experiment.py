@@ -214,7 +214,7 @@ def _validated(model: type[_Settings], content: dict[str, Any], prefix: str) -> 
             raise ExperimentError(
                 f"Unknown key {key!r}{suggestion} Known here: {', '.join(sorted(known))}."
             ) from None
-        if first["type"] == "missing":
+        if first["type"] == "missing" and key in ("data", "model", "data.name", "model.name"):
             raise ExperimentError(
                 f"The key {key!r} is missing; every experiment names its data and model."
             ) from None

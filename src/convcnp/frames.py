@@ -20,15 +20,14 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, import_extra
 
-TIME_NAMES = (
-    *("time", "times", "date", "dates", "datetime", "timestamp", "ds", "t", "x"),
-    *("year", "month", "week", "day", "hour", "mjd", "jd"),
-)
+CERTAIN_TIME_NAMES = ("time", "times", "date", "dates", "datetime", "timestamp", "ds", "mjd", "jd")
+TIME_NAMES = (*CERTAIN_TIME_NAMES, "t", "x", "year", "month", "week", "day", "hour", "when")
 GROUP_NAMES = (
     *("id", "group", "series", "series_id", "unique_id", "item_id", "object_id", "object"),
     *("station", "sensor", "subject", "patient", "key"),
 )
 
+_LARGEST = 1e30  # number: squares of larger ones overflow
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
 _QUOTED = re.compile(r'"[^"]*"')
@@ -37,8 +36,25 @@ _COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILI
 _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 _DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
 # What dates look like; the parser takes labels such as T1 or 10m for times of today.
-_DATED = re.compile(rf"\d{{4}}|{_DATE.pattern}|\d{{1,2}}[-/. ]?[A-Za-z]{{3,9}}[-/. ]?\d{{2}}")
-_CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_DATED = re.compile(
+    "|".join(
+        (
+            rf"(?:1[4-9]|2[01])\d\d[-/. ]?(?:\d|[QW]\d|{_MONTH}).*",  # 2020-01-31
+            r"\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d{2})(?!\d).*",  # 31.1.2020
+            rf"{_WEEKDAY}{_DAY}[-/., ]*{_MONTH}[-/., ]+'?\d{{2,4}}.*",  # 31-Jan-20
+            rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
+            rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
+            _SHORT_MONTH.pattern,
+        )
+    ),
+    re.IGNORECASE,
+)
+_CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
+_HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
 _DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
 
 # --- Reading --------------------------------------------------------------------------------------
@@ -138,13 +154,18 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
     Periods become the dates they begin at, and Arrow's types those of NumPy.
     """
+    if frame.columns.nlevels > 1:
+        raise TableError(
+            f"Expected one level of column names, got {frame.columns.nlevels}; join them to one."
+        )
     frame = frame.rename(columns=plain_name)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise TableError(
             f"Expected columns of different names, got {twice!r} more than once; rename them."
         )
-    return frame.assign(**{name: _plain_type(frame[name]) for name in frame.columns})
+    columns = {name: _plain_type(frame[name]) for name in frame.columns}
+    return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
 
 
 def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
@@ -202,7 +223,8 @@ def choose_columns(
     group: str | None = None,
 ) -> Columns:
     """Take the columns that are named, and guess the others; an empty group means no group."""
-    asked = [plain_name(name) for name in ([value] if isinstance(value, str) else value or [])]
+    given = [] if value is None else [value] if np.ndim(value) == 0 else value
+    asked = [plain_name(name) for name in given]
     time, group = (None if name is None else plain_name(name) for name in (time, group))
     for name in (time, group or None, *asked):
         if name is not None and name not in frame.columns:
@@ -299,7 +321,7 @@ def is_date(column: pd.Series) -> bool:
     if not _is_text(column):
         return False
     some = column.dropna().head(20)
-    dated = some[[_DATED.search(str(text)) is not None for text in some]]
+    dated = some[[_DATED.fullmatch(str(text).strip()) is not None for text in some]]
     return bool(_parsed_dates(dated).notna().sum() > 0.5 * len(some))
 
 
@@ -338,6 +360,7 @@ def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     bad = np.isnan(values) & column.notna().to_numpy()
     _refuse_first(bad, column, name, "a number")
     _refuse_first(np.isinf(values), column, name, "a finite number")
+    _refuse_first(np.abs(values) > _LARGEST, column, name, f"a number below {_LARGEST:g}")
     return values
 
 
@@ -451,6 +474,7 @@ class TimeAxis:
         return index
 
 
+_ISO: dict[str, Any] = {"format": "ISO8601"}
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -494,14 +518,15 @@ def _parsed_times(
 
 def _is_compact(column: pd.Series) -> bool:
     """Tell whether whole numbers are dates written like 20200213: each of them could be one."""
-    if not pd.api.types.is_integer_dtype(column) or column.count() < 2:
+    if column.dtype.kind in "mM" or not _is_numeric(column) or not column.notna().any():
         return False
-    if not column.dropna().between(1500_01_01, 2500_12_31).all():
+    values = pd.to_numeric(column.dropna(), errors="coerce")
+    if not (values.between(1500_01_01, 2500_12_31) & (values % 1 == 0)).all():
         return False
-    if not _compact_dates(column.dropna()).notna().all():
+    if not _compact_dates(values).notna().all():
         return False
     warnings.warn(
-        f"Whole numbers such as {column.dropna().iloc[0]} in {column.name!r} are read as dates: "
+        f"Whole numbers such as {values.iloc[0]:.0f} in {column.name!r} are read as dates: "
         "year, month, day.",
         ConvCNPWarning,
         stacklevel=4,
@@ -518,22 +543,32 @@ def _compact_dates(column: pd.Series) -> pd.Series:
 def _parsed_durations(column: pd.Series) -> pd.Series:
     """Parse durations, NaT where it is impossible; clock times are those since midnight."""
     texts = column.astype("string").str.strip()
+    half = texts.str.extract(_HALF_DAY)[0].str.lower()  # a for the morning, p for the afternoon
+    texts = texts.str.replace(_HALF_DAY, "", regex=True)
     has_no_seconds = texts.str.count(":") == 1
-    return pd.to_timedelta(texts.mask(has_no_seconds, texts + ":00"), errors="coerce")
+    passed = pd.to_timedelta(texts.mask(has_no_seconds, texts + ":00"), errors="coerce")
+    noon = pd.Timedelta(hours=12)
+    of_half = passed % noon + noon * (half == "p").fillna(False).astype(int)
+    return passed.where(half.isna(), of_half)
 
 
 def _parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
     """Parse dates, NaT where it is impossible; clocks of different zones are put to UTC."""
     texts = column.astype("string")
+    if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
+        parts = texts.str.strip().str.extract(_SHORT_MONTH)
+        return pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
         order = {"dayfirst": day_first}
-        for options in ({"format": "ISO8601"}, order, {"format": "mixed", **order}):
+        for options in (_ISO, order, {"format": "mixed", **order}):
             try:
                 parsed = pd.to_datetime(texts, errors="coerce", **options)
             except (ValueError, TypeError):  # zones differ
                 parsed = pd.to_datetime(texts, errors="coerce", utc=True, **options)
+            if options is not _ISO:
+                parsed = parsed.where(parsed.dt.year > 1000)  # a date without a year gets the first
             if parsed.notna().sum() > best.notna().sum():
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():

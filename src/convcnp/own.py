@@ -112,7 +112,7 @@ def check_out(out: Path, *, resume: bool) -> None:
 
 def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
     """Return the experiment of a run, changed by what is given: `run` refuses if it differs."""
-    content = read_toml(out / EXPERIMENT)
+    content = Experiment.parse(read_toml(out / EXPERIMENT)).model_dump(exclude_none=True)
     if content["data"]["name"] != "table":
         refuse_columns(wanted.names)
     named = {role: name for role, name in wanted.names.items() if name and role != "value"}

@@ -409,9 +409,9 @@ class Predictor:
             )
         if found.averaged:
             _say(
-                f"{which}: {found.averaged:,} values are not the first at their time; those of one "
-                "time are averaged, and their scatter widens the bands. If they belong to "
-                "different series, name the column that tells these apart as the group."
+                f"{which}: {found.averaged:,} values are not the first at their time, or almost; "
+                "those of one time are averaged, and their scatter widens the bands. If they "
+                "belong to different series, name the column that tells these apart as the group."
             )
         farthest = reach(self.model)
         far = int((found.distance > farthest).sum())
@@ -423,10 +423,11 @@ class Predictor:
             )
         low, high = familiar.gaps
         if found.gaps[0] < low or found.gaps[1] > high:
+            other = "" if self.name == "general" else ", or use 'general'"
             _say(
                 f"{which}: the typical gap between observations is {found.gaps[0]:.3g} to "
                 f"{found.gaps[1]:.3g}, and {self.name!r} was trained on {low:.3g} to {high:.3g}; "
-                "rescale the times, or use 'general'."
+                f"rescale the times{other}."
             )
         if found.largest > familiar.largest:
             _say(

@@ -120,14 +120,20 @@ def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
         write_atomically(path, content.encode())
 
 
-def read_result(path: Path) -> dict[str, Any]:
-    """Read a result file."""
+def read_result(path: Path, *needed: str) -> dict[str, Any]:
+    """Read a result file that has at least these keys."""
     try:
         result: dict[str, Any] = json.loads(path.read_text())
-    except ValueError as error:
+        absent = [key for key in needed if key not in result]
+    except (ValueError, TypeError) as error:
         raise ResultError(
             f"{path} must be a result file in JSON ({error}); run its experiment again."
         ) from error
+    if absent:
+        raise ResultError(
+            f"{path} must be a result file with {', '.join(needed)}, but has no {absent[0]}; run "
+            "its experiment again."
+        )
     return result
 
 

@@ -45,7 +45,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file in one step, so that a crash leaves the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.part")  # one that a kill leaves is written over
     try:
         with temporary.open("wb") as file:
             file.write(content)

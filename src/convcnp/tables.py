@@ -188,7 +188,7 @@ def _real_series_table(measure: Measure, folder: Path) -> Table:
 def _real_series_rows(folder: Path) -> Iterable[_Row]:
     for name in SERIES:
         if (path := folder / f"{name}.json").exists():
-            result = read_result(path)
+            result = read_result(path, "num_points", "methods")
             for removal in REMOVALS:
                 scores = {m: found["scores"][removal] for m, found in result["methods"].items()}
                 yield _Row(name, result["num_points"], removal, scores)

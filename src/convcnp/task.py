@@ -131,6 +131,11 @@ class Task:
         """Move every tensor to a device; precisions stay as they are."""
         return self._unchecked(lambda tensor: tensor.to(device))
 
+    @property
+    def has_targets(self) -> Tensor:  # (B,), boolean
+        """Which tasks ask for anything."""
+        return self.target_mask.flatten(1).any(1)
+
     def __len__(self) -> int:
         return self.batch_size
 

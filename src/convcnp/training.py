@@ -199,7 +199,8 @@ class _Run:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.settings, self.progress.step)
         task = task.to(self.fabric.device)
-        loss = -self.wrapped(task).log_likelihood(task.y_target).mean()
+        scores = self.wrapped(task).log_likelihood(task.y_target)
+        loss = -scores.sum() / task.has_targets.sum().clamp(min=1)
         self.fabric.backward(loss)
         self._refuse_divergence("loss", loss_value := loss.item())
         if self.settings.clip:
@@ -269,11 +270,14 @@ class _Run:
             purge = self.progress.step + 1
             self.tensorboard = writer(str(self.directory / "tensorboard"), purge_step=purge)
         path = self.directory / METRICS
-        _, *rows = path.read_text().splitlines() if path.exists() else [""]
-        kept = [row for row in rows if int(row.split(",")[0]) <= self.progress.step]
+        header = "step,loss,log_likelihood,learning_rate,seconds"
+        rows = path.read_text().splitlines() if path.exists() else []
+        # A crash may have cut a row short.
+        whole = [r for r in rows if r.count(",") == header.count(",") and r[:1].isdecimal()]
+        kept = [row for row in whole if int(row.split(",")[0]) <= self.progress.step]
         if self.fabric.is_global_zero:
             self.directory.mkdir(parents=True, exist_ok=True)
-            lines = ["step,loss,log_likelihood,learning_rate,seconds", *kept]
+            lines = [header, *kept]
             write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     def write_checkpoint(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from convcnp.errors import ModelNotFoundError, SettingError
 from convcnp.predictor import Predictor
-from convcnp.runner import RESULT
+from convcnp.runner import RESULT, read_result
 from convcnp.storage import write_atomically
 from convcnp.training import BEST
 
@@ -72,7 +72,7 @@ def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Pat
 
 def _name(result: Path) -> str:
     """Return the experiment that a result file is of, with its table."""
-    return str(json.loads(result.read_text())["name"])
+    return str(read_result(result, "name")["name"])
 
 
 def _refuse(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -21,7 +22,7 @@ from convcnp.data.image_files import content, image_names
 from convcnp.data.images import PixelSource
 from convcnp.data.photo import Photo, decoded
 from convcnp.data.source import PARTS, parts_by_name, seeded
-from convcnp.errors import DataError, SettingError
+from convcnp.errors import ConvCNPWarning, DataError, SettingError
 from convcnp.image_task import ImageTask
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 FEWEST = 3  # images: one of each part
 _KEPT_BYTES = 2**31  # of all images; of a large set of large ones only parts are kept
 _SMALLEST_PART = 128  # pixels along each side
+MOST = _KEPT_BYTES // (3 * _SMALLEST_PART**2)  # images
 _GREY = 8 / 255  # between channels: grey pixels differ by less, after compression
 _FEW = 1e-3  # of the pixels: an image with fewer that are not grey has no colour
 _LUMINANCE = (0.299, 0.587, 0.114)  # what red, green and blue add to the brightness
@@ -74,7 +76,7 @@ def _state(path: Path) -> tuple[tuple[str, int, int], ...]:
 
 @lru_cache(maxsize=1)
 def _read(path: Path, state: object) -> Pictures:
-    names = image_names(path)
+    names = _some(image_names(path))
     side = kept_side(len(names))
     hashed = hashlib.blake2b(digest_size=8)
     sizes, kept, missing, broken = [], [], [], []
@@ -96,6 +98,19 @@ def _read(path: Path, state: object) -> Pictures:
             f"read: {listed(broken)}; remove them, or get them again."
         )
     return Pictures(tuple(names), tuple(sizes), tuple(kept), tuple(missing), hashed.hexdigest())
+
+
+def _some(names: Sequence[str]) -> Sequence[str]:
+    """Choose at random, the same every time, among more images than can be kept."""
+    if len(names) <= MOST:
+        return names
+    warnings.warn(
+        f"Of {len(names):,} images {MOST:,} are used, drawn at random: not all fit into memory.",
+        ConvCNPWarning,
+        stacklevel=4,
+    )
+    chosen = torch.randperm(len(names), generator=seeded(0))[:MOST]
+    return [names[i] for i in chosen.sort().values.tolist()]
 
 
 def listed(names: Sequence[str], shown: int = 3) -> str:
@@ -175,6 +190,11 @@ class ImageFolder(PixelSource):
             )
         if not 0 <= self.boxes <= 1:
             raise SettingError(f"boxes must be a share between 0 and 1, got {self.boxes}.")
+        if self.min_context == 1 and self.boxes < 1:
+            raise SettingError(
+                "Hidden pixels are what is learned, but with min_context = 1 and boxes = "
+                f"{self.boxes} some tasks have none; make min_context smaller, or boxes 1."
+            )
         if self.dim_y not in (1, 3):
             raise SettingError(f"dim_y must be 1 for grey or 3 for colour, got {self.dim_y}.")
 

@@ -109,7 +109,8 @@ def widened(frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
     columns = {
         name: frame[layout.value].where((names == name).fillna(False)) for name in layout.values
     }
-    return frame.drop(columns=[layout.channel, layout.value]).assign(**columns)
+    rest = frame.drop(columns=[layout.channel, layout.value])
+    return pd.concat([rest, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
 def _channel_names(column: pd.Series) -> pd.Series:
@@ -129,7 +130,8 @@ def with_channels(
     frame = widened(frame, layout)
     if value is None and any(name in frame.columns for name in layout.values):
         absent = [name for name in layout.values if name not in frame.columns]
-        frame = frame.assign(**dict.fromkeys(absent, np.nan))
+        nothing = pd.DataFrame(np.nan, index=frame.index, columns=absent)
+        frame = pd.concat([frame, nothing], axis=1)
     return frame
 
 

@@ -82,6 +82,8 @@ def point_channels(dim_y: int) -> int:
 def mlp(widths: Sequence[int]) -> nn.Sequential:
     """Stack linear layers with ReLU between them and none after the last."""
     layers: list[nn.Module] = []
+    for width in widths:
+        check_positive("The width of a layer", width)
     for fan_in, fan_out in pairwise(widths):
         layers += [nn.Linear(fan_in, fan_out), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
