@@ -272,7 +272,7 @@ def evaluate(
         str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
     ],
     tasks: Annotated[
-        int | None, typer.Option(min=1, help="Number of tasks; as many as in its result.")
+        int | None, typer.Option(min=2, help="Number of tasks; as many as in its result.")
     ] = None,
     seed: Annotated[
         int | None,
