@@ -19,7 +19,7 @@ from convcnp.data.photo import Photo
 from convcnp.data.source import seeded
 from convcnp.data.table import Rows, TableSource
 from convcnp.errors import CheckpointError, DataError, OutputError, ShapeError, TableError
-from convcnp.frames import plain, read_table
+from convcnp.reading import plain, read_table
 from convcnp.storage import read_tensors
 from helpers import (
     TINY,

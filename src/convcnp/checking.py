@@ -29,12 +29,12 @@ from convcnp.data.table import (
 from convcnp.drawing import BLUE, as_png, new_figure
 from convcnp.errors import ConvCNPWarning, ShapeError, warnings_said
 from convcnp.evaluation import TEST_SEEDS, crps
-from convcnp.frames import read_table
 from convcnp.image_choices import refuse_columns
 from convcnp.image_task import ImageTask
 from convcnp.prediction import check_outputs, write_file
 from convcnp.predictive import GaussianPredictive
 from convcnp.predictor import Predictor
+from convcnp.reading import read_table
 from convcnp.table_choices import typical_gaps
 from convcnp.task import Task
 from convcnp.user_units import InUserUnits

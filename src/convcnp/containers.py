@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from convcnp.cells import is_date
 from convcnp.errors import TableError
-from convcnp.frames import CERTAIN_TIME_NAMES, is_date, is_time_name, plain, plain_name
+from convcnp.frames import CERTAIN_TIME_NAMES, is_time_name
+from convcnp.reading import plain, plain_name
 
 Close = Callable[[pd.DataFrame], Any]
 

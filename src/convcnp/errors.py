@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -60,6 +61,12 @@ class TableError(ConvCNPError, ValueError):
 
 class OutputError(ConvCNPError, OSError):
     """Raise when a result cannot be written where it should be."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """End a sentence about a name that is not known with the nearest that is."""
+    near = difflib.get_close_matches(name, list(known), 1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else "; check the name."
 
 
 @contextmanager

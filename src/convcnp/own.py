@@ -16,8 +16,8 @@ from convcnp.data.image_files import holds_images
 from convcnp.data.table import digest_of, read_bytes
 from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
 from convcnp.experiment import Experiment, read_toml
-from convcnp.frames import plain, read_table
 from convcnp.image_choices import plan_images, refuse_columns
+from convcnp.reading import plain, read_table
 from convcnp.runner import EXPERIMENT, run
 from convcnp.storage import write_atomically
 from convcnp.table_choices import plan_table

@@ -12,10 +12,11 @@ import pandas as pd
 import torch
 
 from convcnp.asking import MOST
+from convcnp.cells import numbers
 from convcnp.data.source import NamedSource
 from convcnp.data.table import Layout, with_channels
 from convcnp.errors import SettingError, TableError
-from convcnp.frames import SeriesTable, numbers
+from convcnp.frames import SeriesTable
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.tiling import predict_in_tiles

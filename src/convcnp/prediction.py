@@ -24,12 +24,14 @@ from convcnp.errors import (
     import_extra,
     warnings_said,
 )
-from convcnp.frames import Columns, SeriesTable, TimeAxis, read_table
+from convcnp.frames import Columns, SeriesTable
 from convcnp.many import Progress as OnProgress
 from convcnp.maps import draw_map
 from convcnp.pictures import draw_series
 from convcnp.predictor import Predictor, check_quantiles
+from convcnp.reading import read_table
 from convcnp.storage import write_atomically
+from convcnp.times import TimeAxis
 from convcnp.zoo import load
 
 _WORTH_A_BAR = 20_000  # rows

@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 
 from convcnp.asking import asked_times
+from convcnp.cells import numbers
 from convcnp.choices import MINUTES, Say, Wanted
 from convcnp.containers import Opened, opened
 from convcnp.data.images import PixelSource
@@ -31,7 +32,7 @@ from convcnp.errors import (
 )
 from convcnp.evaluation import covered, crps
 from convcnp.experiment import Experiment
-from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, numbers
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns
 from convcnp.many import Predictions, Progress, predict_many, reach
 from convcnp.models.base import Model
 from convcnp.own import train_on_frame, train_own

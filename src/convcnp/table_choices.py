@@ -19,10 +19,10 @@ from convcnp.data.source import seeded
 from convcnp.data.table import ENOUGH_SERIES, FEWEST, Layout, Rows, TableSource, choose_layout
 from convcnp.errors import SettingError, TableError, check_positive
 from convcnp.experiment import Experiment
-from convcnp.frames import TimeAxis
 from convcnp.models.convcnp import ConvCNP
 from convcnp.normaliser import typical_gap
 from convcnp.task import Task
+from convcnp.times import TimeAxis
 
 _FEWEST_ROWS = 60  # of a table that is cut into stretches or regions
 _SAMPLED = 128  # tasks that choices are made from

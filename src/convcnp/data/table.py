@@ -17,9 +17,10 @@ from torch import Generator, Tensor
 
 from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
 from convcnp.errors import SettingError, TableError
-from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns, read_table
+from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns
 from convcnp.normaliser import Fixed, Normaliser, OwnLevel
 from convcnp.predictive import GaussianPredictive
+from convcnp.reading import read_table
 from convcnp.task import Task
 
 FEWEST = 3  # rows with a value that make a series

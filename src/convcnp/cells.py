@@ -1,0 +1,156 @@
+"""What the cells of a user's column are: numbers, dates, durations, flags or labels."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convcnp.errors import TableError
+
+_LARGEST = 1e30  # number: squares of larger ones overflow
+DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
+# What dates look like; the parser takes labels such as T1 or 10m for times of today.
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_DATED = re.compile(
+    "|".join(
+        (
+            rf"(?:1[4-9]|2[01])\d\d[-/. ]?(?:\d|[QW]\d|{_MONTH}).*",  # 2020-01-31
+            r"\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d{2})(?!\d).*",  # 31.1.2020
+            rf"{_WEEKDAY}{_DAY}[-/., ]*{_MONTH}[-/., ]+'?\d{{2,4}}.*",  # 31-Jan-20
+            rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
+            rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
+            _SHORT_MONTH.pattern,
+        )
+    ),
+    re.IGNORECASE,
+)
+_CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
+_HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
+_DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
+_ISO: dict[str, Any] = {"format": "ISO8601"}
+
+# --- Kinds ----------------------------------------------------------------------------------------
+
+
+def is_numeric(column: pd.Series) -> bool:
+    """Tell whether a column holds numbers, or texts that are."""
+    if _is_flag(column) or column.dtype.kind in "mM":
+        return False
+    if pd.api.types.is_numeric_dtype(column) or column.isna().all():
+        return True
+    # Numbers with a stray word are numbers; the word is complained about when they are used.
+    return bool(pd.to_numeric(column.dropna(), errors="coerce").notna().mean() > 0.5)
+
+
+def is_date(column: pd.Series) -> bool:
+    """Tell whether a column holds dates, or texts that are."""
+    if column.dtype.kind == "M":
+        return True
+    if not _is_text(column):
+        return False
+    some = column.dropna().head(20)
+    dated = some[[_DATED.fullmatch(str(text).strip()) is not None for text in some]]
+    return bool(parsed_dates(dated).notna().sum() > 0.5 * len(some))
+
+
+def is_duration(column: pd.Series) -> bool:
+    """Tell whether a column holds durations or clock times, or texts that are."""
+    if column.dtype.kind == "m" or not _is_text(column):
+        return bool(column.dtype.kind == "m")
+    some = column.dropna().head(20).astype("string").str.strip()
+    return bool(some.str.fullmatch(_DURATION).mean() > 0.5)
+
+
+def is_label(column: pd.Series) -> bool:
+    """Tell whether a column holds words, which may tell series apart."""
+    return _is_text(column) and not is_date(column) and not is_duration(column)
+
+
+def _is_text(column: pd.Series) -> bool:
+    return not (is_numeric(column) or _is_flag(column) or column.dtype.kind in "mM")
+
+
+def _is_flag(column: pd.Series) -> bool:
+    """Tell whether a column holds true and false, of which some may be missing."""
+    if column.dtype != object:
+        return bool(pd.api.types.is_bool_dtype(column))
+    cells = column.dropna()
+    return len(cells) > 0 and all(isinstance(cell, bool) for cell in cells)
+
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a column as floats, NaN where cells are missing."""
+    column = frame[name]
+    if column.dtype.kind in "mM":
+        refuse_first(column.notna().to_numpy(), column, name, "a number")
+    converted = pd.to_numeric(column, errors="coerce")
+    values: np.ndarray = converted.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.isnan(values) & column.notna().to_numpy()
+    refuse_first(bad, column, name, "a number")
+    refuse_first(np.isinf(values), column, name, "a finite number")
+    refuse_first(np.abs(values) > _LARGEST, column, name, f"a number below {_LARGEST:g}")
+    return values
+
+
+def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -> None:
+    """Name the first bad cell, if there is one, and what was expected there."""
+    if bad.any():
+        row = int(np.argmax(bad))
+        cell = column.iloc[row]
+        raise TableError(
+            f"Expected {expected} in every cell of {name!r}, got "
+            f"{repr(cell) if isinstance(cell, str) else cell} in row {row + 1} of {len(column)}; "
+            "correct it, or leave the cell empty."
+        )
+
+
+def compact_dates(column: pd.Series) -> pd.Series:
+    """Read numbers like 20200213 as dates, NaT where they are none."""
+    texts = column.astype("Int64").astype("string")
+    return pd.to_datetime(texts, format="%Y%m%d", errors="coerce")
+
+
+def parsed_durations(column: pd.Series) -> pd.Series:
+    """Parse durations, NaT where it is impossible; clock times are those since midnight."""
+    texts = column.astype("string").str.strip()
+    half = texts.str.extract(_HALF_DAY)[0].str.lower()  # a for the morning, p for the afternoon
+    texts = texts.str.replace(_HALF_DAY, "", regex=True)
+    has_no_seconds = texts.str.count(":") == 1
+    passed = pd.to_timedelta(texts.mask(has_no_seconds, texts + ":00"), errors="coerce")
+    noon = pd.Timedelta(hours=12)
+    of_half = passed % noon + noon * (half == "p").fillna(False).astype(int)
+    return passed.where(half.isna(), of_half)
+
+
+def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
+    """Parse dates, NaT where it is impossible; clocks of different zones are put to UTC."""
+    texts = column.astype("string")
+    if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
+        parts = texts.str.strip().str.extract(_SHORT_MONTH)
+        return pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
+    best = pd.Series(pd.NaT, index=column.index, name=column.name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
+        order = {"dayfirst": day_first}
+        for options in (_ISO, order, {"format": "mixed", **order}):
+            try:
+                parsed = pd.to_datetime(texts, errors="coerce", **options)
+            except (ValueError, TypeError):  # zones differ
+                parsed = pd.to_datetime(texts, errors="coerce", utc=True, **options)
+            if options is not _ISO:
+                parsed = parsed.where(parsed.dt.year > 1000)  # a date without a year gets the first
+            if parsed.notna().sum() > best.notna().sum():
+                best = pd.Series(parsed, index=column.index, name=column.name)
+            if best.notna().sum() == texts.notna().sum():
+                break
+    return best
