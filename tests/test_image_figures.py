@@ -63,6 +63,21 @@ def test_figures_are_drawn_with_the_models_of_runs(
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
+def test_filters_of_different_sizes_are_shown_whole(runs, tmp_path, nothing_ships):
+    write_untrained(
+        runs / "table3/zsmm-convcnp", "zsmm", {"name": "grid-convcnp", "image_size": 56}
+    )
+    figure = FIGURES["filters"]("filters", Shelf(tmp_path, runs), 1)
+    panels = [axes for axes in figure.axes if axes.images]
+    widths = []
+    for axes in panels:
+        left, right, bottom, top = axes.images[0].get_extent()
+        assert axes.get_xlim()[0] <= left < right <= axes.get_xlim()[1]
+        assert axes.get_ylim()[0] <= bottom < top <= axes.get_ylim()[1]
+        widths.append(right - left)
+    assert widths == [9, 7, 9]
+
+
 def test_examples_lie_at_the_percentiles_of_the_scores():
     scores = torch.randperm(101, generator=seeded(0)).float()
     assert scores[at_percentiles(scores)].tolist() == [5, 25, 50, 75, 95]

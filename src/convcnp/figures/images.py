@@ -139,11 +139,19 @@ def _filters(name: str, shelf: Shelf, seed: int) -> Figure:
     figure = new_figure(math.ceil(len(models) / len(DATA)), len(DATA), width=1.6, height=1.7)
     for axes in figure.axes:
         axes.set_axis_off()
-    for axes, (label, model) in zip(figure.axes, models.items(), strict=False):
-        assert isinstance(model, GridConvCNP)
-        axes.imshow(model.encoder.kernel[0, 0].detach().numpy(), cmap="gray")
+    kernels = {label: _first_filter(model) for label, model in models.items()}
+    widest = max(len(kernel) for kernel in kernels.values()) / 2
+    for axes, (label, kernel) in zip(figure.axes, kernels.items(), strict=False):
+        half = len(kernel) / 2
+        axes.imshow(kernel.numpy(), cmap="gray", extent=(-half, half, -half, half))
+        axes.set(xlim=(-widest, widest), ylim=(-widest, widest))  # one scale for all
         axes.set_title(label, fontsize="x-small")
     return figure
+
+
+def _first_filter(model: Model) -> Float[Tensor, "K K"]:
+    assert isinstance(model, GridConvCNP)
+    return model.encoder.kernel[0, 0].detach()
 
 
 def _first(shelf: Shelf, table: str, cells: Iterable[str]) -> Model | None:
