@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 import convcnp
-from convcnp.frames import read_table
 from convcnp.prediction import predict_file
+from convcnp.reading import read_table
 
 CO2 = Path(__file__).parent.parent / "examples" / "co2.csv"
 ANIMALS = Path(convcnp.__file__).parent / "data" / "lynx_hare.csv"
