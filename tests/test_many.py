@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 
 import convcnp.many
 from convcnp.data.gp import GPSource
@@ -14,8 +13,8 @@ from convcnp.gp import EQ
 from convcnp.many import predict_many, reach
 from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import convcnp as small_convcnp
-from convcnp.normaliser import PerSeries
 from convcnp.task import Task
+from convcnp.user_units import InUserUnits
 from helpers import lively
 
 LENGTHS, ASKED = (5, 1, 9, 3, 7), (2, 4, 1, 0, 3)
@@ -46,9 +45,7 @@ def one_by_one(model, series, y, asked):
     for i in np.flatnonzero(asked.lengths):
         rows, wanted = (slice(r.starts[i], r.starts[i + 1]) for r in (series, asked))
         task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
-        units = PerSeries().units(task)
-        with torch.no_grad():
-            predictive = units.to_user(task.x_target, model(units.to_model(task)))
+        predictive = InUserUnits(model, SeriesSource())(task)
         mean[wanted], stddev[wanted] = predictive.mean[0].numpy(), predictive.stddev[0].numpy()
     return mean, stddev
 

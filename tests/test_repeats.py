@@ -51,7 +51,7 @@ def test_the_bands_of_repeated_observations_hold_new_ones():
     x = np.repeat(np.arange(60.0), 5)
     y = np.sin(x / 5) + 0.3 * generator.normal(size=len(x))
     at = np.arange(59.0) + 0.5
-    with pytest.warns(ConvCNPWarning, match="value0: 240 values are not the first at their time"):
+    with pytest.warns(ConvCNPWarning, match="value0: 240 of 300 values are not the first"):
         answer = convcnp.load("general").predict((x, y), at)
     truth = np.sin(at / 5) + 0.3 * generator.normal(size=(200, len(at)))
     inside = (truth > answer["q05"]) & (truth < answer["q95"])
@@ -79,10 +79,17 @@ def test_rows_given_twice_change_nothing():
     general = convcnp.load("general")
     x, y, at = np.arange(20.0), np.sin(np.arange(20.0)), [4.5, 30.0]
     once = general.predict((x, y), at)
-    with pytest.warns(ConvCNPWarning, match="20 values are not the first"):
+    with pytest.warns(ConvCNPWarning, match="20 of 40 values are not the first"):
         twice = general.predict((np.tile(x, 2), np.tile(y, 2)), at)
     for name in ("mean", "std"):
         np.testing.assert_allclose(twice[name], once[name], rtol=1e-5)
+
+
+def test_times_that_are_close_by_chance_are_not_warned_of(recwarn):
+    x = np.append(np.arange(40.0), 20.001)
+    answer = convcnp.load("general").predict((x, np.sin(x)), [4.5])
+    assert np.isfinite(answer["mean"]).all()
+    assert not recwarn.list
 
 
 def test_samples_have_the_spread_of_the_bands():

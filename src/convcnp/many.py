@@ -39,7 +39,8 @@ class Predictions:
     distance: np.ndarray  # (rows,), to the nearest observation
     gaps: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest typical gap
     largest: float = 0.0  # of the observed values, without sign
-    averaged: int = 0  # observed values that share an input with another
+    observed: int = 0  # values
+    averaged: int = 0  # of these, that share an input with an earlier one
 
 
 @torch.no_grad()
@@ -75,7 +76,8 @@ def predict_many(
         found.stddev[rows[is_asked]] = restored.stddev.numpy()[is_asked]
         found.distance[rows[is_asked]] = _distance(scaled).numpy()[is_asked]
         _note(found, scaled)
-        found.averaged += int(task.context_mask.sum() - scaled.context_mask.sum())
+        found.observed += (observed := int(task.context_mask.sum()))
+        found.averaged += observed - int(scaled.context_mask.sum())
         done += int(is_asked.sum())
         progress(done, total)
     progress(total, total)

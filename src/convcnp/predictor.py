@@ -46,6 +46,7 @@ from convcnp.training import BEST
 from convcnp.user_units import as_seen
 
 QUANTILES = (0.05, 0.95)
+_FEW = 0.05  # of the values
 
 # The time column, the value columns and the group column, where they are named.
 Names = tuple[str | None, str | Sequence[str] | None, str | None]
@@ -408,11 +409,12 @@ class Predictor:
                 f"{which}: {empty:,} of {len(series):,} series have no observed value; their "
                 "predictions are left empty."
             )
-        if found.averaged:
+        if found.averaged > _FEW * found.observed:  # among irregular times some are close by chance
             _say(
-                f"{which}: {found.averaged:,} values are not the first at their time, or almost; "
-                "those of one time are averaged, and their scatter widens the bands. If they "
-                "belong to different series, name the column that tells these apart as the group."
+                f"{which}: {found.averaged:,} of {found.observed:,} values are not the first at "
+                "their time, or almost; those of one time are averaged, and their scatter widens "
+                "the bands. If they belong to different series, name the column that tells these "
+                "apart as the group."
             )
         farthest = reach(self.model)
         far = int((found.distance > farthest).sum())
