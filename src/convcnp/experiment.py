@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import tomllib
 import typing
@@ -25,7 +24,7 @@ from convcnp.data.series import SeriesSource
 from convcnp.data.source import NamedSource
 from convcnp.data.svhn import Svhn
 from convcnp.data.table import TableSource
-from convcnp.errors import ExperimentError
+from convcnp.errors import ExperimentError, did_you_mean
 from convcnp.gp import EQ, Matern52, WeaklyPeriodic
 from convcnp.models.attncnp import AttnCNP, image_attncnp
 from convcnp.models.base import Model
@@ -132,8 +131,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())
     except FileNotFoundError as error:
-        near = difflib.get_close_matches(path.name, [p.name for p in path.parent.glob("*.toml")], 1)
-        hint = f"; did you mean {path.parent / near[0]}?" if near else "; check the path."
+        hint = did_you_mean(str(path), map(str, path.parent.glob("*.toml")))
         raise ExperimentError(
             f"Expected an experiment file, but {path} does not exist{hint}"
         ) from error
@@ -191,14 +189,9 @@ def _known(kind: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     if name not in names:
         raise ExperimentError(
-            f"{kind} must be one of {', '.join(names)}, got {name!r}{_nearest(name, names)}"
+            f"{kind} must be one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}"
         )
     return name
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1, cutoff=0.4)
-    return f"; did you mean {near[0]!r}?" if near else "."
 
 
 def _validated(model: type[_Settings], content: dict[str, Any], prefix: str) -> _Settings:
@@ -210,7 +203,7 @@ def _validated(model: type[_Settings], content: dict[str, Any], prefix: str) -> 
         key = prefix + ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             known = _fields_at(model, first["loc"][:-1])
-            suggestion = _nearest(str(first["loc"][-1]), known)
+            suggestion = did_you_mean(str(first["loc"][-1]), known)
             raise ExperimentError(
                 f"Unknown key {key!r}{suggestion} Known here: {', '.join(sorted(known))}."
             ) from None

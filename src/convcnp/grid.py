@@ -106,7 +106,7 @@ def covering_grid(
     block = spacing * multiple
     first = ((-margin.end(-context[0], -target[0]) - anchor) / block).floor()  # (B, Dx), in blocks
     last = ((margin.end(context[1], target[1]) - anchor) / block).floor() + 1
-    blocks: list[float] = (last - first).amax(0).clamp(min=1).tolist()  # far away rounding eats it
+    blocks: list[float] = (last - first).amax(0).clamp(min=1).tolist()  # rounding may leave none
     shape = [length * multiple for length in blocks]
     if not task.batch_size * math.prod(shape) <= max_cells:
         _refuse(task.batch_size, shape, spacing, max_cells)

@@ -60,7 +60,8 @@ class Units:
         """Put predictions at these inputs (in the user's units) back into the user's units."""
         mean = predictive.mean.double() * self.scale + self.trend(x)
         own = predictive.stddev.double() * self.scale
-        return GaussianPredictive(mean, (own**2 + self.scatter**2) ** 0.5, predictive.mask)
+        stddev = torch.hypot(own, torch.as_tensor(self.scatter).to(own))
+        return GaussianPredictive(mean, stddev, predictive.mask)
 
 
 @runtime_checkable

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from convcnp.errors import ModelNotFoundError, SettingError
+from convcnp.errors import ModelNotFoundError, SettingError, did_you_mean
 from convcnp.predictor import Predictor
 from convcnp.runner import RESULT, read_result
 from convcnp.storage import write_atomically
@@ -76,10 +75,8 @@ def _name(result: Path) -> str:
 
 
 def _refuse(name: str) -> None:
-    names = [path.stem for path in WEIGHTS.glob("*.json")]
-    near = difflib.get_close_matches(name, names, 1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name, (path.stem for path in WEIGHTS.glob("*.json")))
     raise ModelNotFoundError(
-        f"Expected the name of a shipped model or the directory of a finished run, got {name!r}; "
-        f"{hint}`convcnp models` lists them."
+        f"Expected the name of a shipped model or the directory of a finished run, got {name!r}"
+        f"{hint} `convcnp models` lists them."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Generator, Tensor
 
 from convcnp.data import lynx_hare
-from convcnp.errors import SettingError, import_extra
+from convcnp.errors import SettingError, did_you_mean, import_extra
 from convcnp.task import Task
 
 _EXTRA = "baselines"  # installs the packages whose wheels hold the data
@@ -90,8 +89,7 @@ def check_known(kind: str, names: Iterable[str], known: Iterable[str]) -> None:
     known = list(known)
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, cutoff=0.4)
-            hint = f"; did you mean {near[0]!r}?" if near else "; choose one of them."
+            hint = did_you_mean(name, known)
             raise SettingError(f"{kind} must be one of {', '.join(known)}, got {name!r}{hint}")
 
 
