@@ -12,11 +12,11 @@ import torch
 from benchmarks.memory import measured, peak_gigabytes
 from benchmarks.plain_images import copy_image_weights
 from benchmarks.timing import Finding, interleaved, speed_up
-from convcnp.image_task import ImageTask
+from convcnp.core.image_task import ImageTask
 from convcnp.models.attncnp import image_attncnp, write_out_attention
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp, grid_convcnpxl
-from convcnp.training import flushing_denormals
+from convcnp.training.loop import flushing_denormals
 
 LEAST = {"convcnp": 1.8, "convcnpxl": 4.0}  # the speed-up asked of each preset
 PRESETS: dict[str, Callable[[], GridConvCNP]] = {

@@ -18,8 +18,8 @@ from torch import Tensor, nn
 from torch.nn.functional import softplus
 
 from convcnp import ConvCNP, Task
-from convcnp.cnn import SimpleCNN, UNet
-from convcnp.grid import Grid, Margin, covering_grid
+from convcnp.core.cnn import SimpleCNN, UNet
+from convcnp.core.grid import Grid, Margin, covering_grid
 
 
 class PlainSetConv(nn.Module):

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, relu, softplus
 
-from convcnp.cnn import ResNet
-from convcnp.image_task import ImageTask
+from convcnp.core.cnn import ResNet
+from convcnp.core.image_task import ImageTask
 from convcnp.models.grid_convcnp import GridConvCNP
 
 

@@ -11,11 +11,11 @@ import torch
 
 from benchmarks.timing import Finding, Times, interleaved
 from convcnp import convcnpxl
-from convcnp.baselines import kaggle_gp
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.source import seeded
 from convcnp.errors import DataError
+from convcnp.paper.baselines import kaggle_gp
 
 BATCH_SIZE = 50
 

@@ -13,7 +13,7 @@ from benchmarks.timing import Contestant, Finding, interleaved, speed_up
 from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
 from convcnp.data.gp import GPSource
 from convcnp.data.source import seeded
-from convcnp.training import flushing_denormals
+from convcnp.training.loop import flushing_denormals
 
 LEAST = {"convcnp": 5.0, "convcnpxl": 8.0}  # the speed-up asked of each preset
 MAX_POINTS = GPSource().max_points

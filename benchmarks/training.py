@@ -18,10 +18,10 @@ from benchmarks.plain import copy_weights, train_plainly
 from benchmarks.steps import LEAST, build, draw, every
 from benchmarks.timing import Finding, Times
 from convcnp import ConvCNP, Task
+from convcnp.cli.progress import ProgressReporter
 from convcnp.data.gp import GPSource
 from convcnp.data.source import Source, seeded
-from convcnp.reporting import ProgressReporter
-from convcnp.training import Progress, Reporter, TrainingSettings, train
+from convcnp.training.loop import Progress, Reporter, TrainingSettings, train
 
 SHARE = 5  # the plain loop takes a fifth of the steps
 CHECKPOINT_EVERY = 20  # while the loop's overhead is measured

@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 import convcnp
-from convcnp.prediction import predict_file
-from convcnp.reading import read_table
+from convcnp.cli.predict import predict_file
+from convcnp.frames.reading import read_table
 
 CO2 = Path(__file__).parent.parent / "examples" / "co2.csv"
 ANIMALS = Path(convcnp.__file__).parent / "data" / "lynx_hare.csv"

@@ -37,8 +37,8 @@ def own_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a tiny model on images; the folder, `photos`, stands beside the run, `model`."""
     # Not at the top: the package is to be imported under the check of annotations.
-    from convcnp.choices import Wanted
-    from convcnp.own import train_own
+    from convcnp.training.own.choices import Wanted
+    from convcnp.training.own.train import train_own
     from helpers import TINY_IMAGES, write_pictures
 
     folder = tmp_path_factory.mktemp("own")
@@ -48,8 +48,8 @@ def own_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _trained(folder, frame, names) -> Path:
-    from convcnp.choices import Wanted
-    from convcnp.own import train_own
+    from convcnp.training.own.choices import Wanted
+    from convcnp.training.own.train import train_own
     from helpers import TINY
 
     table = folder / "table.csv"
@@ -64,7 +64,7 @@ def digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Tensor, Ten
     from helpers import idx, some_digits  # importing the package before its checks would miss them
 
     monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
-    monkeypatch.setattr("convcnp.data.mnist._PAIRS", 50)
+    monkeypatch.setattr("convcnp.data.images.mnist._PAIRS", 50)
     (tmp_path / "mnist").mkdir()
     train, test = some_digits(24, seed=0), some_digits(6, seed=1)
     (tmp_path / "mnist/train-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(train)))

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -17,14 +18,14 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from convcnp.core.image_task import ImageTask
+from convcnp.core.task import Task
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
-from convcnp.experiment import Experiment
-from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import write_tensors
-from convcnp.task import Task
+from convcnp.training.experiment import Experiment
 
 # Overrides with which a model of one's own trains in a second or two.
 TINY = (
@@ -40,6 +41,10 @@ TINY_IMAGES = (
 )
 
 ROOT = Path(__file__).parent.parent
+
+needs_data = pytest.mark.skipif(
+    not os.environ.get("CONVCNP_DATA"), reason="CONVCNP_DATA does not name a folder of data"
+)
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 

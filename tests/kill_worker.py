@@ -7,8 +7,8 @@ from pathlib import Path
 
 import torch
 
-from convcnp import training
-from convcnp.experiment import Experiment
+from convcnp.training import loop as training
+from convcnp.training.experiment import Experiment
 
 EXPERIMENT = {
     "data": "eq",

@@ -1,7 +1,7 @@
 """Write what is generated into README and docs; with --check, fail if some of it is stale.
 
 Tables stand between marks such as `<!-- table1 -->` and `<!-- /table1 -->`; excerpts of the code
-between `<!-- source convcnp.grid.Field -->` and `<!-- /source -->`.
+between `<!-- source convcnp.core.grid.Field -->` and `<!-- /source -->`.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from convcnp.tables import Table, build_table
+from convcnp.paper.tables import Table, build_table
 
 ROOT = Path(__file__).parent.parent
 NAMES = {

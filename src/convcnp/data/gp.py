@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
 from convcnp.data.source import FunctionSource
-from convcnp.gp import EQ, GaussianProcess, Kernel
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
+from convcnp.models.gaussian_process import EQ, GaussianProcess, Kernel
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
+from convcnp.core.task import Task
+from convcnp.core.units import Fixed, Normaliser
 from convcnp.data.source import Familiar, Part, drawn_sizes, split
 from convcnp.errors import SettingError, check_positive, import_extra
-from convcnp.normaliser import Fixed, Normaliser
-from convcnp.task import Task
 
 CHANNELS = ("prey", "predators")
 # Tasks count animals in units of this many thousands, so that networks see numbers about one.

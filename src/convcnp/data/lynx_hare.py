@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.core.task import Task
 from convcnp.data.lotka_volterra import UNIT
 from convcnp.errors import SettingError
-from convcnp.task import Task
 
 FIRST_YEAR, LAST_YEAR = 1845, 1935
 # Paper: removes 18 of 90 points and does not say which, nor which of the 91 years it leaves out. We

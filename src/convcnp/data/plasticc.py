@@ -16,11 +16,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from convcnp.core.task import Task
+from convcnp.core.units import Fixed, Normaliser
 from convcnp.data.files import Arrays, cached, data_file
 from convcnp.data.source import Familiar, Part, split
 from convcnp.errors import DataError, check_positive
-from convcnp.normaliser import Fixed, Normaliser
-from convcnp.task import Task
 
 BANDS = ("u", "g", "r", "i", "z", "y")
 # The appendix's table of normalising values: (value - MEAN) / SCALE.

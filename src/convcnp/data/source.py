@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
+from convcnp.core.units import AsIs, Normaliser
 from convcnp.errors import SettingError, check_positive
-from convcnp.normaliser import AsIs, Normaliser
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
 
 Part = Literal["validation", "test"]
 

@@ -15,13 +15,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
+from convcnp.core.units import Fixed, Normaliser, OwnLevel
 from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
 from convcnp.errors import SettingError, TableError
-from convcnp.frames import Columns, Ragged, SeriesTable, choose_columns
-from convcnp.normaliser import Fixed, Normaliser, OwnLevel
-from convcnp.predictive import GaussianPredictive
-from convcnp.reading import read_table
-from convcnp.task import Task
+from convcnp.frames.reading import read_table
+from convcnp.frames.series import Columns, Ragged, SeriesTable, choose_columns
 
 FEWEST = 3  # rows with a value that make a series
 ENOUGH_SERIES = 5  # to hold some of them out whole; with fewer, parts of each are held out

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from convcnp.core.task import Task
 from convcnp.errors import SettingError, check_not_negative
 from convcnp.models.cnp import CNP, mlp
-from convcnp.task import Task
 
 
 class AttnCNP(CNP):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import nn
 
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
 from convcnp.errors import ShapeError, check_positive
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
 
 
 class Model(nn.Module):

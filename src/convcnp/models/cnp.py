@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
 from convcnp.errors import check_not_negative, check_positive
 from convcnp.models.base import Model
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
 
 
 class CNP(Model):

@@ -9,13 +9,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from convcnp.cnn import CNN, Activation, SimpleCNN, UNet
+from convcnp.core.cnn import CNN, Activation, SimpleCNN, UNet
+from convcnp.core.grid import Field, Grid, Margin, Padding, covering_grid
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.set_conv import SetConvDecoder, SetConvEncoder
+from convcnp.core.task import Task
 from convcnp.errors import SettingError, check_not_negative, check_positive
-from convcnp.grid import Field, Grid, Margin, Padding, covering_grid
 from convcnp.models.base import Model
-from convcnp.predictive import GaussianPredictive
-from convcnp.set_conv import SetConvDecoder, SetConvEncoder
-from convcnp.task import Task
 
 
 class ConvCNP(Model):

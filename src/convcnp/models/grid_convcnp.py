@@ -9,14 +9,14 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, softplus
 
-from convcnp.cnn import CNN, ResNet, check_kernel, wrapped
+from convcnp.core.cnn import CNN, ResNet, check_kernel, wrapped
+from convcnp.core.grid import Field, Padding
+from convcnp.core.image_task import ImageTask
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
 from convcnp.errors import SettingError, ShapeError, check_not_negative, check_positive
-from convcnp.grid import Field, Padding
-from convcnp.image_task import ImageTask
 from convcnp.models.base import Model
 from convcnp.models.cnp import mlp
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
 
 Filter = Literal["absolute", "signed", "eq"]
 

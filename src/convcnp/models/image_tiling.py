@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from convcnp.core.image_task import ImageTask
+from convcnp.core.predictive import GaussianPredictive
 from convcnp.errors import check_positive
-from convcnp.image_task import ImageTask
 from convcnp.models.grid_convcnp import GridConvCNP
-from convcnp.predictive import GaussianPredictive
 
 
 @torch.no_grad()

@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from convcnp.core.grid import ranges
+from convcnp.core.image_task import ImageTask
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
 from convcnp.errors import SettingError, check_positive
-from convcnp.grid import ranges
-from convcnp.image_task import ImageTask
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.models.image_tiling import predict_image_in_tiles
-from convcnp.predictive import GaussianPredictive
-from convcnp.task import Task
 
 
 @torch.no_grad()

@@ -1,0 +1,70 @@
+"""Progress of a training run: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from convcnp.training.loop import Progress as RunProgress
+
+
+class ProgressReporter:
+    """Show a run's loss, log-likelihood and time left; pass it to `train` as `report`.
+
+    Example::
+
+        with ProgressReporter("eq-convcnp", steps=51_200) as report:
+            train(..., report=report)
+    """
+
+    def __init__(self, name: str, steps: int, console: Console | None = None) -> None:
+        self.name, self.steps = name, steps
+        self.console = console or Console(stderr=True)
+        self._score, self._next_update = float("nan"), 0.0
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}  log-likelihood {task.fields[score]:.3f}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            refresh_per_second=2,  # drawing the bar takes as long as a small training step
+            disable=not self.console.is_terminal,
+        )
+
+    def __enter__(self) -> ProgressReporter:
+        self._bar.start()
+        self._row = self._bar.add_task(
+            self.name, total=self.steps, loss=float("nan"), score=self._score
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, progress: RunProgress, metrics: dict[str, float]) -> None:
+        """Take note of a finished step, and of the metrics if the model was just validated."""
+        self._score = metrics.get("log_likelihood", self._score)
+        if self.console.is_terminal:
+            if not metrics and time.monotonic() < self._next_update:
+                return
+            self._next_update = time.monotonic() + 0.25
+            recent = progress.losses[-100:]
+            loss = sum(recent) / len(recent) if recent else metrics["loss"]
+            self._bar.update(self._row, completed=progress.step, loss=loss, score=self._score)
+        elif metrics:
+            left = (self.steps - progress.step) * progress.seconds / progress.step
+            self.console.print(
+                f"{self.name}: step {progress.step} of {self.steps}, loss {metrics['loss']:.3f}, "
+                f"log-likelihood {self._score:.3f}, {left:.0f} s left",
+                soft_wrap=True,
+                highlight=False,
+            )

@@ -1,0 +1,154 @@
+"""The uniform grid that covers a task, and functions on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from convcnp.core.task import Task
+from convcnp.errors import GridTooLargeError
+
+Padding = Literal["unobserved", "zeros", "circular"]
+
+
+class Field(NamedTuple):
+    """A function on a grid, and the one value it takes far from all data.
+
+    An equivariant network maps "nothing observed" to one constant per channel. Carrying that
+    constant beside the values says what lies beyond the grid, so that no layer has to invent it.
+    """
+
+    values: Float[Tensor, "B *G C"]
+    beyond: Float[Tensor, " C"]
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> Field:
+        """Apply a function of the channels at every point."""
+        return Field(function(self.values), function(self.beyond))
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """One uniform grid per task: the same spacing and shape, each with its own origin."""
+
+    origin: Float[Tensor, "B Dx"]  # the position of cell (0, ..., 0), in float64
+    spacing: float
+    shape: tuple[int, ...]  # cells along each input dimension
+
+    def cells(self, x: Float[Tensor, "B K Dx"]) -> Float[Tensor, "B K Dx"]:
+        """Return positions in cells from the grid's origin, in float64."""
+        return (x.double() - self.origin[:, None]) / self.spacing
+
+
+@dataclass(frozen=True)
+class Margin:
+    r"""How far a grid must continue beyond the data for its end not to matter, in input units.
+
+    The encoder spreads a context point over `reach`, the network carries it on by `radius`, and the
+    decoder looks `reach` around a target. Let data end at :math:`S`, targets at :math:`T`, and let
+    :math:`R` be the radius. With zeros beyond the grid it has to end at :math:`T + R`. With the
+    right constant beyond the grid, only signals count that leave it and come back. Such a signal
+    starts at :math:`S`, spends :math:`r` of the radius going out and :math:`R - r` coming back, so
+    it turns no farther than :math:`(S + T + R) / 2`; and beyond :math:`S + R` there is nothing but
+    the constant.
+
+    Args:
+        fixed: Replace the exact margin by this one, measured from the outermost point: cheaper, and
+            then the numbers depend on where the grid ends.
+    """
+
+    encoder_reach: float
+    decoder_reach: float
+    radius: float
+    padding: Padding
+    fixed: float | None = None
+
+    def end(self, context: Tensor, target: Tensor) -> Tensor:
+        """Return where the grid may end, given where context and targets do (outwards positive)."""
+        data = context + self.encoder_reach
+        asked = target + self.decoder_reach
+        if self.padding == "unobserved":
+            asked = torch.minimum(asked, data + self.radius)
+        if self.fixed is not None:
+            return torch.maximum(context, asked - self.decoder_reach) + self.fixed
+        if self.padding == "unobserved":
+            return (data + torch.maximum(asked, data) + self.radius) / 2
+        return torch.maximum(context, asked) + self.radius
+
+
+def covering_grid(
+    task: Task,
+    spacing: float,
+    margin: Margin,
+    *,
+    multiple: int = 1,
+    anchor: Float[Tensor, "B Dx"] | None = None,
+    max_cells: int = 2**24,
+) -> Grid:
+    """Return the grid that covers context and targets with a margin around both.
+
+    Its length is a multiple of `multiple` cells, and it lies a whole multiple from the anchor.
+
+    Args:
+        anchor: A point that falls on a grid cell, in place of the smallest context input.
+    """
+    context, target = ranges(task)
+    # The grid hangs on the context, not on the targets: a network that downsamples by `multiple`
+    # then sees every point in the same phase, and an added target cannot change the other
+    # predictions.
+    anchor = context[0] if anchor is None else anchor
+
+    block = spacing * multiple
+    first = ((-margin.end(-context[0], -target[0]) - anchor) / block).floor()  # (B, Dx), in blocks
+    last = ((margin.end(context[1], target[1]) - anchor) / block).floor() + 1
+    blocks: list[float] = (last - first).amax(0).clamp(min=1).tolist()  # rounding may leave none
+    shape = [length * multiple for length in blocks]
+    if not task.batch_size * math.prod(shape) <= max_cells:
+        _refuse(task.batch_size, shape, spacing, max_cells)
+    return Grid(anchor + first * block, spacing, tuple(int(length) for length in shape))
+
+
+def _refuse(batch_size: int, shape: list[float], spacing: float, max_cells: int) -> None:
+    cells = batch_size * math.prod(shape)
+    size = " x ".join(f"{length:,.0f}" for length in shape)
+    raise GridTooLargeError(
+        f"The grid must have at most {max_cells:,} cells, got {size} cells of {spacing:g} for "
+        f"{batch_size} task(s): {cells:,.0f} in all, about "
+        f"{cells * 32 * 4 * 3 / 1e9:,.1f} GB for three layers of 32 channels in float32. Use "
+        "convcnp.predict_in_tiles, fewer tasks at once, fewer points per unit, or rescale the "
+        "inputs."
+    )
+
+
+Range = tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]
+
+
+def ranges(task: Task) -> tuple[Range, Range]:
+    """Return the smallest and largest context inputs, and target inputs, of each task, in float64.
+
+    Without context the smallest target stands in; without targets the context does.
+    """
+    context = _range(task.x_context, task.context_mask)
+    target = _range(task.x_target, task.target_mask)
+
+    def known(ends: Range, otherwise: Range) -> Range:
+        low, high = (
+            torch.where(end.isfinite(), end, other).nan_to_num(posinf=0.0, neginf=0.0)
+            for end, other in zip(ends, otherwise, strict=True)
+        )
+        return low, high
+
+    return known(context, (target[0], target[0])), known(target, context)
+
+
+def _range(x: Float[Tensor, "B K Dx"], mask: Bool[Tensor, "B K Dy"]) -> Range:
+    counts = mask.any(-1, keepdim=True)
+    nothing = x.new_full((len(x), 1, x.shape[2]), math.inf, dtype=torch.float64)
+    low = torch.cat([torch.where(counts, x.double(), math.inf), nothing], 1).amin(1)
+    high = torch.cat([torch.where(counts, x.double(), -math.inf), -nothing], 1).amax(1)
+    return low, high

@@ -1,0 +1,1 @@
+"""Sources of images with missing pixels."""

@@ -1,0 +1,169 @@
+"""A user's table as it is read: CSV, TSV or Parquet, with plain names and types."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import io
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from convcnp.errors import TableError, did_you_mean, import_extra
+from convcnp.frames.kinds import DATE
+
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
+_PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
+_QUOTED = re.compile(r'"[^"]*"')
+_CELL = r'(?:^|[;\t]) *"?[-+]?{} *"?(?:[;\t]|\r?$)'
+_COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+_POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a CSV, TSV or Parquet file, or either from standard input for `-`."""
+    name = "standard input" if str(path) == "-" else str(path)
+    content = _content(path)
+    if not content.strip():
+        raise TableError(f"Expected a table in {name}, but it is empty; give it a header and rows.")
+    is_parquet = content[:4] == b"PAR1"
+    frame = _read_parquet(content, name) if is_parquet else _read_text(_text(content, name), name)
+    if frame.empty:
+        raise TableError(f"Expected rows below the header of {name}, but there are none; add some.")
+    return plain(frame)
+
+
+def _content(path: str | Path) -> bytes:
+    if str(path) == "-":
+        return sys.stdin.buffer.read()
+    path = Path(path)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        folder = path.parent
+        files = folder.iterdir() if folder.is_dir() else ()
+        hint = did_you_mean(path.name, (other.name for other in files if other.is_file()))
+        raise TableError(f"Expected a table in {path}, but there is no such file{hint}") from error
+    except OSError as error:
+        raise TableError(
+            f"Expected a table in {path}, but it cannot be read ({error.strerror}); check the path."
+        ) from error
+
+
+def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
+    arrow = import_extra("pyarrow", "parquet")
+    try:
+        frame = pd.read_parquet(io.BytesIO(content))
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise TableError(
+            f"Expected a Parquet file in {name}, but it cannot be read ({_first_line(error)}); it "
+            "may be cut short: write it again."
+        ) from error
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+
+
+def _text(content: bytes, name: str) -> str:
+    """Decode a table as spreadsheets write it: in UTF-8, UTF-16 or the Western European page."""
+    is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for encoding in ["utf-16"] if is_wide else ["utf-8-sig", "cp1252"]:
+        with contextlib.suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if not _CONTROL.search(text):
+                return text
+    raise TableError(
+        f"Expected a CSV, TSV or Parquet file, but {name} is neither text nor Parquet; export "
+        "the table as one of these."
+    )
+
+
+def _read_text(text: str, name: str) -> pd.DataFrame:
+    text = _PREAMBLE.sub("", text)
+    first, _, rest = text.partition("\n")
+    bare, second = (_QUOTED.sub("", line) for line in (first, rest.partition("\n")[0]))
+    separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
+    has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
+    decimal = "," if has_commas else "."
+    cells = next(csv.reader([first], delimiter=separator))
+    # Where quotes tell words from numbers, a first row of quoted numbers is a header.
+    is_quoted, next_is_quoted = (not line.strip(f"{separator} \r") for line in (bare, second))
+    has_header = (is_quoted and not next_is_quoted) or not _is_data(cells, decimal)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame = pd.read_csv(
+                io.StringIO(text),
+                sep=separator,
+                decimal=decimal,
+                header=0 if has_header else None,
+                skipinitialspace=True,
+                index_col=False,  # else rows that end with a separator lose their start
+                low_memory=False,  # in pieces, one stray word would give a column two types
+            )
+    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
+        raise TableError(
+            f"Expected rows of equal length in {name}, but it cannot be read as a table "
+            f"({_first_line(error)}); check the separator and quotes."
+        ) from error
+    if not has_header:
+        frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
+    return frame
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns have different names, without spaces around, and plain types.
+
+    Periods become the dates they begin at, and Arrow's types those of NumPy.
+    """
+    if frame.columns.nlevels > 1:
+        raise TableError(
+            f"Expected one level of column names, got {frame.columns.nlevels}; join them to one."
+        )
+    frame = frame.rename(columns=plain_name)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise TableError(
+            f"Expected columns of different names, got {twice!r} more than once; rename them."
+        )
+    columns = {name: _plain_type(frame[name]) for name in frame.columns}
+    return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
+
+
+def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
+    """Return a column's name as text, without spaces around it."""
+    return str(name).strip()
+
+
+def _plain_type(column: pd.Series) -> pd.Series:
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return column.dt.to_timestamp()
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    zone = getattr(column.dtype.pyarrow_dtype, "tz", None)
+    if zone is not None:
+        return column.astype(pd.DatetimeTZDtype(column.dtype.pyarrow_dtype.unit, zone))
+    return column.astype(column.dtype.numpy_dtype) if column.dtype.kind in "mM" else column
+
+
+def _is_data(cells: list[str], decimal: str) -> bool:
+    """Tell a first row of numbers and dates from a header."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    return bool(filled) and all(
+        _is_number(cell.replace(decimal, ".")) or DATE.match(cell) for cell in filled
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__

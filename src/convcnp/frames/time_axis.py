@@ -1,0 +1,196 @@
+"""Times of a user's table as numbers, and numbers as times of the same type."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.kinds import (
+    DATE,
+    compact_dates,
+    is_duration,
+    is_numeric,
+    numbers,
+    parsed_dates,
+    parsed_durations,
+    refuse_first,
+)
+
+_PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+
+
+@dataclass(frozen=True)
+class TimeAxis:
+    """Turns a column's times into numbers, and numbers into times of the same type.
+
+    Dates become seconds since the first of them, so that floats resolve nanoseconds of a day, and
+    integers that floats cannot tell apart are counted from the first as well.
+    """
+
+    dtype: Any
+    origin: Any = None  # a Timestamp of dates, a Timedelta of durations, or a large integer
+    day_first: bool = False  # in dates written like 13/02/2020
+    is_compact: bool = False  # dates are written like 20200213
+
+    @classmethod
+    def of(cls, column: pd.Series) -> TimeAxis:
+        """Describe a column of times."""
+        day_first, is_compact = _is_day_first(column), _is_compact(column)
+        parsed = _parsed_times(column, day_first, is_compact)
+        if parsed.dtype.kind == "m":
+            return cls(parsed.dtype, pd.Timedelta(0))
+        if parsed.dtype.kind == "M":
+            origin = parsed.min()
+            return cls(
+                parsed.dtype,
+                pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin,
+                day_first,
+                is_compact,
+            )
+        if parsed.dtype.kind in "iu" and parsed.abs().max() > 2**53:
+            return cls(parsed.dtype, int(parsed.min()))
+        return cls(parsed.dtype)
+
+    def numbers(self, times: pd.Series) -> np.ndarray:
+        """Return times as floats, NaN where cells are missing."""
+        parsed = _parsed_times(times, self.day_first, self.is_compact)
+        kind = self.dtype.kind if self.dtype.kind in "mM" else "number"
+        if kind != (parsed.dtype.kind if parsed.dtype.kind in "mM" else "number"):
+            names = {"M": "dates", "m": "durations", "number": "numbers"}
+            raise TableError(
+                f"Expected times as {names[kind]}, like the series', got times such as "
+                f"{parsed.iloc[0]}; give both in one form."
+            )
+        if kind == "number":
+            if self.origin is not None and parsed.dtype.kind in "iu":
+                parsed = parsed - self.origin
+            elif self.origin is not None:
+                parsed = parsed.astype(float) - self.origin
+            return numbers(parsed.to_frame(times.name), times.name)
+        if kind == "M":
+            parsed = self._in_zone(parsed)
+        seconds: np.ndarray = ((parsed - self.origin) / pd.Timedelta(seconds=1)).to_numpy()
+        return seconds
+
+    def _in_zone(self, dates: pd.Series) -> pd.Series:
+        """Read clocks without a zone as those of the series, and those with one as UTC."""
+        if (dates.dt.tz is None) == (self.origin.tz is None):
+            return dates
+        if dates.dt.tz is not None:
+            return dates.dt.tz_convert("UTC").dt.tz_localize(None)
+        is_summer = np.ones(len(dates), dtype=bool)  # of two times with one name, the first
+        return dates.dt.tz_localize(
+            self.origin.tz, ambiguous=is_summer, nonexistent="shift_forward"
+        )
+
+    def times(self, values: np.ndarray) -> pd.Index:
+        """Return numbers as times of the column's type."""
+        if self.dtype.kind in "mM":
+            return self._dates(values)
+        whole = np.round(values)
+        if self.origin is not None:
+            return pd.Index(self.origin + whole.astype("int64"))
+        if self.dtype.kind in "iu" and np.array_equal(values, whole):
+            return pd.Index(whole.astype("int64"))
+        return pd.Index(values)
+
+    def _dates(self, seconds: np.ndarray) -> pd.Index:
+        """Return dates in the column's resolution, or a finer one where they need it."""
+        own = getattr(self.dtype, "unit", None) or np.datetime_data(self.dtype)[0]
+        units = sorted(_PER_SECOND, key=lambda unit: _PER_SECOND[unit] < _PER_SECOND[own])
+        precision = np.spacing(np.abs(seconds).max(initial=0.0))
+        index = None
+        for unit in units:
+            steps = np.round(seconds * _PER_SECOND[unit])
+            try:
+                index = self.origin.as_unit(unit) + pd.TimedeltaIndex(
+                    _checked_int64(steps).astype(f"timedelta64[{unit}]")
+                )
+            except (OverflowError, ValueError):  # too far away for this resolution
+                if index is not None:
+                    break
+                continue
+            if np.abs(steps / _PER_SECOND[unit] - seconds).max(initial=0.0) <= precision:
+                break
+        return index
+
+
+def _checked_int64(values: np.ndarray) -> np.ndarray:
+    if np.abs(values).max(initial=0.0) >= 2**63:
+        raise OverflowError
+    return values.astype("int64")
+
+
+def _parsed_times(
+    column: pd.Series, day_first: bool = False, is_compact: bool = False
+) -> pd.Series:
+    """Return times as numbers, dates or durations, and name the first cell that is none."""
+    if column.dtype.kind in "mM":
+        return column
+    if len(column) and not column.notna().any():
+        raise TableError(
+            f"Expected times in {column.name!r}, but all its cells are missing; name another "
+            "column with --time."
+        )
+    if is_numeric(column):
+        values = pd.to_numeric(column, errors="coerce")
+        is_bad = (values.isna() & column.notna()).to_numpy()
+        refuse_first(is_bad, column, str(column.name), "a date or number")
+        if not is_compact:
+            return values
+        dates = compact_dates(values)
+        is_bad = (dates.isna() & column.notna()).to_numpy()
+        refuse_first(is_bad, column, str(column.name), "a date such as 20200131")
+        return dates
+    if is_duration(column):
+        parsed = parsed_durations(column)
+        expected = "a clock time or duration, as in other rows,"
+    else:
+        parsed = parsed_dates(column, day_first)
+        expected = "a date, as in other rows," if parsed.notna().any() else "a date or number"
+    is_bad = (parsed.isna() & column.notna()).to_numpy()
+    refuse_first(is_bad, column, str(column.name), expected)
+    return parsed
+
+
+def _is_compact(column: pd.Series) -> bool:
+    """Tell whether whole numbers are dates written like 20200213: each of them could be one."""
+    if column.dtype.kind in "mM" or not is_numeric(column) or not column.notna().any():
+        return False
+    values = pd.to_numeric(column.dropna(), errors="coerce")
+    if not (values.between(1500_01_01, 2500_12_31) & (values % 1 == 0)).all():
+        return False
+    if not compact_dates(values).notna().all():
+        return False
+    warnings.warn(
+        f"Whole numbers such as {values.iloc[0]:.0f} in {column.name!r} are read as dates: "
+        "year, month, day.",
+        ConvCNPWarning,
+        stacklevel=4,
+    )
+    return True
+
+
+def _is_day_first(column: pd.Series) -> bool:
+    """Tell whether dates are written as 13/02/2020, by those that can be nothing else."""
+    some = column.dropna().head(1)
+    if column.dtype.kind in "mMiufb" or some.empty or not DATE.match(str(some.iloc[0]).strip()):
+        return False
+    parts = column.dropna().astype("string").str.strip().str.extract(DATE)
+    first, second = pd.to_numeric(parts[0]), pd.to_numeric(parts[2])
+    if first.max() > 31 or (second > 12).any():
+        return False
+    if (first > 12).any() or (parts[1] == ".").all():
+        return True
+    warnings.warn(
+        f"Dates such as {some.iloc[0]} in {column.name!r} are read as month, day, year; write "
+        "year-month-day to be certain.",
+        ConvCNPWarning,
+        stacklevel=4,
+    )
+    return False

@@ -1,0 +1,159 @@
+"""The paper's figures of real series: predators and prey, and light curves (Sections 5.2, 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from convcnp.core.grid import ranges
+from convcnp.core.task import Task
+from convcnp.data import lynx_hare
+from convcnp.data.lotka_volterra import (
+    CHANNELS,
+    UNIT,
+    LotkaVolterraSource,
+    Run,
+    numpy_generator,
+)
+from convcnp.data.plasticc import BANDS, PlasticcSource
+from convcnp.data.source import seeded
+from convcnp.models.base import Model
+from convcnp.paper.baselines import kaggle_gp
+from convcnp.paper.figures.shelf import Shelf
+from convcnp.plots.drawing import (
+    BLUE,
+    ORANGE,
+    dense_targets,
+    draw_band,
+    draw_context,
+    draw_legend,
+    draw_reference,
+    draw_targets,
+    limit_to,
+    new_figure,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+PREY, PREDATORS = BLUE, ORANGE
+
+
+def _predators_and_prey(name: str, shelf: Shelf, seed: int) -> Figure:
+    """Draw two simulations and the lynx-hare series: a row per model."""
+    models = {
+        "figure3": ["convcnp", "broad-convcnp", "broad-convcnpxl"],
+        "figure3-attncnp": ["attncnp"],
+    }
+    rows = shelf.known("figure3", models[name], "lotka-volterra-{row}")
+    figure = new_figure(len(rows), 4)
+    for row, start in zip(rows, range(0, 4 * len(rows), 4), strict=True):
+        predictor = shelf.load("figure3", f"lotka-volterra-{row}")
+        source = predictor.experiment.source()
+        assert isinstance(source, LotkaVolterraSource)
+        rng = numpy_generator(seeded(seed))
+        *simulated, gap, future = figure.axes[start : start + 4]
+        for axes, run in zip(simulated, source.kept_runs(rng), strict=False):
+            _draw_simulation(axes, predictor.model, run, rng)
+            axes.set_title(f"{row}: simulation", fontsize="small")
+        _draw_gap(gap, predictor.model)
+        gap.set_title(f"{row}: hare and lynx, years hidden", fontsize="small")
+        _draw_forecast(future, predictor.model)
+        future.set_title(f"{row}: forecast", fontsize="small")
+        simulated[0].set_ylabel("hundred thousands")
+    draw_legend(figure)
+    return figure
+
+
+def _draw_simulation(axes: Axes, model: Model, run: Run, rng: np.random.Generator) -> None:
+    times = run.end * rng.random(40)
+    x_context, y_context = (torch.from_numpy(v)[None] for v in (times[:, None], run.at(times)))
+    x = dense_targets(0, run.end)
+    task = Task(x_context, y_context / UNIT, x)
+    truth = run.at(x[0, :, 0].numpy()) / UNIT
+    for channel, color in enumerate((PREY, PREDATORS)):
+        axes.plot(x[0, :, 0], truth[:, channel], color=color, linewidth=0.6)
+    _draw_populations(axes, model, task)
+
+
+def _draw_gap(axes: Axes, model: Model) -> None:
+    """Draw the lynx-hare series with hidden years."""
+    hidden = lynx_hare.hidden()
+    x = dense_targets(0, lynx_hare.LAST_YEAR - lynx_hare.FIRST_YEAR)
+    _draw_populations(axes, model, Task(hidden.x_context, hidden.y_context, x))
+    for channel, color in enumerate((PREY, PREDATORS)):
+        draw_targets(axes, hidden, channel=channel, color=color)
+    axes.set_xlabel(f"years since {lynx_hare.FIRST_YEAR}")
+
+
+def _draw_forecast(axes: Axes, model: Model) -> None:
+    """Draw the end of the whole series, and as many years beyond it as were hidden."""
+    end = lynx_hare.LAST_YEAR - lynx_hare.FIRST_YEAR
+    x = dense_targets(end - 2 * lynx_hare.LENGTH, end + lynx_hare.LENGTH)
+    _draw_populations(axes, model, lynx_hare.asked_at(x[0, :, 0] + lynx_hare.FIRST_YEAR))
+    axes.set_xlim(x.min().item(), x.max().item())
+    axes.set_xlabel(f"years since {lynx_hare.FIRST_YEAR}")
+
+
+@torch.no_grad()
+def _draw_populations(axes: Axes, model: Model, task: Task) -> None:
+    predictive = model(task)
+    for channel, (name, color) in enumerate(zip(CHANNELS, (PREY, PREDATORS), strict=True)):
+        label = f"{name}: mean, 2 sd"
+        x = task.x_target[0, :, 0]
+        draw_band(axes, x, predictive, channel=channel, color=color, label=label)
+        draw_context(axes, task, channel=channel, color=color)
+    axes.set_ylim(0, 1.5 * task.y_context.max().item())
+
+
+@torch.no_grad()
+def _light_curves(name: str, shelf: Shelf, seed: int) -> Figure:
+    """Draw six test objects, one per row, in six bands, by the ConvCNP and by the Kaggle GP."""
+    (row,) = shelf.known("table2", ["convcnpxl"], "plasticc-{row}")
+    predictor = shelf.load("table2", f"plasticc-{row}")
+    source = predictor.experiment.source().held_out("test")
+    assert isinstance(source, PlasticcSource)
+    figure = new_figure(6, len(BANDS), width=2.4, height=1.7)
+    tasks, errors = (
+        replace(source, quantity=quantity).draw(6, seeded(seed)) for quantity in ("flux", "error")
+    )
+    for i, start in enumerate(range(0, 6 * len(BANDS), len(BANDS))):
+        panels = figure.axes[start : start + len(BANDS)]
+        _draw_light_curve(panels, predictor.model, tasks[i], errors[i])
+    for axes, band in zip(figure.axes, BANDS, strict=False):
+        axes.set_title(band, fontsize="small")
+    draw_legend(figure)
+    return figure
+
+
+def _draw_light_curve(panels: Sequence[Axes], model: Model, task: Task, errors: Task) -> None:
+    assert task.y_target is not None
+    (low, high), (first, last) = ranges(task)
+    x = dense_targets(torch.minimum(low, first).item(), torch.maximum(high, last).item(), 201)
+    dense = Task(task.x_context, task.y_context, x, context_mask=task.context_mask)
+    ours, theirs = model(dense), kaggle_gp.predict(dense, errors)
+    for channel, axes in enumerate(panels):
+        draw_band(axes, x[0, :, 0], ours, channel=channel, label="ConvCNP: mean, 2 sd")
+        draw_reference(axes, x[0, :, 0], theirs, channel=channel, label="Kaggle GP: mean, 2 sd")
+        draw_targets(axes, task, channel=channel)
+        draw_context(axes, task, channel=channel)
+        observed = [
+            y[0, mask[0, :, channel], channel]
+            for y, mask in (
+                (task.y_context, task.context_mask),
+                (task.y_target, task.target_mask),
+            )
+        ]
+        limit_to(axes, torch.cat(observed))
+
+
+FIGURES: dict[str, Callable[[str, Shelf, int], Figure]] = {
+    "figure3": _predators_and_prey,
+    "figure3-attncnp": _predators_and_prey,
+    "light-curves": _light_curves,
+}

@@ -1,0 +1,135 @@
+"""What pictures of predictions are made of."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
+from convcnp.errors import import_extra, writing
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, GREEN, ORANGE, BLACK = "#2a6fbb", "#2e8b57", "#c8681c", "#222222"
+
+
+def draw_band(
+    axes: Axes,
+    x: Float[Tensor, " M"],
+    predictive: GaussianPredictive,
+    *,
+    channel: int = 0,
+    color: str = BLUE,
+    label: str | None = None,
+) -> None:
+    """Draw the mean and two standard deviations of the first task."""
+    mean, stddev = (
+        moment[0, :, channel].detach().cpu() for moment in (predictive.mean, predictive.stddev)
+    )
+    axes.plot(x, mean, color=color, linewidth=1.5, label=label)
+    axes.fill_between(x, mean - 2 * stddev, mean + 2 * stddev, color=color, alpha=0.2, linewidth=0)
+
+
+def draw_reference(
+    axes: Axes,
+    x: Float[Tensor, " M"],
+    predictive: GaussianPredictive,
+    *,
+    channel: int = 0,
+    label: str = "exact GP",
+) -> None:
+    """Draw another's prediction as dashed lines: mean and two standard deviations."""
+    mean, stddev = (moment[0, :, channel] for moment in (predictive.mean, predictive.stddev))
+    for offset in (0, -2, 2):
+        style, shown = ("--", label) if offset == 0 else (":", None)
+        axes.plot(x, mean + offset * stddev, style, color=GREEN, linewidth=1.2, label=shown)
+
+
+def draw_context(axes: Axes, task: Task, *, channel: int = 0, color: str = BLACK) -> None:
+    """Draw the first task's observations."""
+    seen = task.context_mask[0, :, channel]
+    x, y = task.x_context[0, seen, 0], task.y_context[0, seen, channel]
+    axes.plot(x, y, "o", color=color, markersize=4, label="context")
+
+
+def draw_targets(axes: Axes, task: Task, *, channel: int = 0, color: str = BLACK) -> None:
+    """Draw what the first task asks for, where it is known, as open circles."""
+    assert task.y_target is not None
+    asked = task.target_mask[0, :, channel]
+    x, y = task.x_target[0, asked, 0], task.y_target[0, asked, channel]
+    axes.plot(x, y, "o", color=color, markersize=4, fillstyle="none", label="target")
+
+
+def blank_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of a size in inches, drawn without a screen."""
+    figure: Figure = import_extra("matplotlib.figure", "plot").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure
+
+
+def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6) -> Figure:
+    """Return a figure with a grid of axes, each of this width and height in inches."""
+    figure = blank_figure(width * columns, height * rows)
+    figure.subplots(rows, columns, squeeze=False, sharex="col")
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def show_image(
+    axes: Axes, pixels: Float[Tensor, "H W C"], missing: Bool[Tensor, "H W"] | None = None
+) -> None:
+    """Show an image with values between 0 and 1; missing pixels are blue, or black in colour."""
+    rgb = pixels.clamp(0, 1).expand(*pixels.shape[:2], 3).clone()
+    if missing is not None:
+        rgb[missing] = rgb.new_tensor([0.0, 0.0, 1.0 if pixels.shape[-1] == 1 else 0.0])
+    axes.imshow(rgb.numpy(), interpolation="nearest")
+    axes.set_axis_off()
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG, making its folder."""
+    with writing(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=110)
+
+
+def as_png(figure: Figure) -> bytes:
+    """Return a figure as the content of a PNG file."""
+    content = io.BytesIO()
+    figure.savefig(content, dpi=150, format="png")
+    return content.getvalue()
+
+
+def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:
+    """Return evenly spaced inputs to draw a curve at."""
+    return torch.linspace(low, high, points, dtype=torch.float64)[None, :, None]
+
+
+def draw_legend(figure: Figure) -> None:
+    """Name each kind of line and mark once, below all panels."""
+    handles: dict[str, Artist] = {}
+    for axes in figure.axes:
+        handles |= {
+            label: mark for mark, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+    marks, labels = list(handles.values()), list(handles)
+    figure.legend(marks, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+
+
+def limit_to(axes: Axes, y: Tensor) -> None:
+    """Show the values given, with room above and below."""
+    if y.numel():
+        low, high = y.min().item(), y.max().item()
+        room = 0.6 * (high - low) or 1.0
+        axes.set_ylim(low - room, high + room)

@@ -1,0 +1,154 @@
+"""Coherent samples: curves drawn point by point, each point given those before it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.task import Task
+from convcnp.models.base import Model
+from convcnp.models.convcnp import ConvCNP
+from convcnp.predict.batches import CELLS, reach
+
+
+@torch.no_grad()
+def sample_curves(
+    model: Model,
+    task: Task,
+    num_samples: int,
+    generator: torch.Generator,
+    *,
+    spacing: float,
+    block: int = 64,
+) -> Float[Tensor, "S M Dy"]:
+    """Draw curves at the targets of one task, in the model's units.
+
+    A model predicts every target on its own, so independent draws are no curve. Here some targets
+    are drawn one after the other, and each drawn value joins the context of the next: the product
+    of these predictions is a joint distribution. The other targets follow from their predictions
+    given all that was drawn, with deviations that vary smoothly.
+
+    Args:
+        spacing: Distance between the drawn targets, at least. Closer ones would be a context as
+            dense as the model has never seen, and it errs there.
+        block: Targets drawn before one goes on to the right, far-apart ones first.
+    """
+    assert len(task) == 1
+    x_target = task.x_target[0, :, 0]
+    rank = torch.argsort(x_target, stable=True)
+    chosen = _apart(x_target, rank, spacing)
+    observed, count = task.x_context.shape[1], len(chosen)
+    known = _Known(
+        torch.cat([task.x_context, task.x_target[:, chosen]], 1),
+        _lengthened(task.y_context, count).repeat(num_samples, 1, 1),
+        _lengthened(task.context_mask, count),
+    )
+    for indices in _blocks(x_target[chosen], block, reach(model)):
+        part = observed + indices
+        near = known.near(known.x[0, part, 0], reach(model))
+        for k in _far_apart_first(len(part)):
+            place = part[k : k + 1]
+            predictive = known.predict(model, near, known.x[:, place])
+            noise = torch.randn(predictive.mean.shape, generator=generator)
+            known.y[:, place] = (predictive.mean + predictive.stddev * noise).to(known.y)
+            known.mask[:, place] = True
+    if count == len(rank):
+        return known.y[:, observed:][:, torch.argsort(chosen)]
+    # The drawn targets are predicted again like the others: their own values hold noise, and would
+    # stand out from a smooth curve.
+    curves = _smooth_deviations(x_target, chosen, known.y, generator)
+    for indices in _blocks(x_target[rank], len(rank), reach(model)):
+        part = rank[indices]
+        near = known.near(x_target[part], reach(model))
+        predictive = known.predict(model, near, task.x_target[:, part])
+        curves[:, part] = (predictive.mean + predictive.stddev * curves[:, part]).to(curves)
+    return curves
+
+
+@dataclass
+class _Known:
+    """What was observed, the same for all samples, followed by what was drawn for each."""
+
+    x: Float[Tensor, "1 N Dx"]
+    y: Float[Tensor, "S N Dy"]
+    mask: Bool[Tensor, "1 N Dy"]
+
+    def near(self, x: Float[Tensor, " m"], distance: float) -> Int[Tensor, " n"]:
+        """Return which points can matter between the outermost of these inputs."""
+        inside = (self.x[0, :, 0] >= x.min() - distance) & (self.x[0, :, 0] <= x.max() + distance)
+        return torch.nonzero(inside)[:, 0]
+
+    def predict(
+        self, model: Model, near: Int[Tensor, " n"], x_target: Float[Tensor, "1 M Dx"]
+    ) -> GaussianPredictive:
+        """Predict from these points, as many samples at a time as fit into memory."""
+        fit = 2**30
+        if isinstance(model, ConvCNP):
+            x = torch.cat([self.x[0, near, 0], x_target[0, :, 0]])
+            width = (x.max() - x.min()).item() + 2 * model.receptive_radius
+            fit = max(1, int(CELLS * model.spacing / width))
+        parts = [
+            model(
+                Task(
+                    self.x[:, near].expand(len(y), -1, -1),
+                    y[:, near],
+                    x_target.expand(len(y), -1, -1),
+                    context_mask=self.mask[:, near].expand(len(y), -1, -1),
+                )
+            )
+            for y in self.y.split(fit)
+        ]
+        mean, stddev = (torch.cat([getattr(p, name) for p in parts]) for name in ("mean", "stddev"))
+        return GaussianPredictive(mean, stddev, torch.ones_like(mean, dtype=torch.bool))
+
+
+def _lengthened(tensor: Tensor, count: int) -> Tensor:
+    return torch.cat([tensor, tensor.new_zeros(1, count, tensor.shape[2])], 1)
+
+
+def _apart(x: Float[Tensor, " M"], rank: Int[Tensor, " M"], spacing: float) -> Int[Tensor, " K"]:
+    """Choose targets from left to right, each at least this far from the one before."""
+    ordered = x[rank].contiguous()
+    near = spacing * (1 - 1e-6)  # targets exactly so far apart are all chosen
+    chosen, last = [0], 0
+    while (last := int(torch.searchsorted(ordered, ordered[last] + near))) < len(rank):
+        chosen.append(last)
+    return rank[chosen]
+
+
+def _blocks(ordered: Float[Tensor, " K"], most: int, widest: float) -> Iterator[Tensor]:
+    """Cut inputs into parts, no longer and no wider than this."""
+    ordered, start = ordered.contiguous(), 0
+    while start < len(ordered):
+        end = int(torch.searchsorted(ordered, ordered[start] + widest, right=True))
+        stop = min(start + most, end)
+        yield torch.arange(start, stop)
+        start = stop
+
+
+def _far_apart_first(count: int) -> list[int]:
+    """Order points such that each halves what the earlier ones left open (bits reversed)."""
+    bits = max(1, (count - 1).bit_length())
+    return sorted(range(count), key=lambda k: int(f"{k:0{bits}b}"[::-1], 2))
+
+
+def _smooth_deviations(
+    x: Float[Tensor, " M"],
+    chosen: Int[Tensor, " K"],
+    like: Float[Tensor, "S N Dy"],
+    generator: torch.Generator,
+) -> Float[Tensor, "S M Dy"]:
+    """Draw deviations of unit variance that turn from one drawn target's to the next one's."""
+    samples, _, channels = like.shape
+    knots = torch.randn(samples, len(chosen) + 1, channels, generator=generator).to(like)
+    position = torch.from_numpy(np.interp(x, x[chosen], np.arange(len(chosen)))).to(like)
+    left = position.floor().clamp(max=len(chosen) - 1).long()
+    angle = (0.5 * math.pi * (position - left))[:, None]
+    return torch.cos(angle) * knots[:, left] + torch.sin(angle) * knots[:, left + 1]

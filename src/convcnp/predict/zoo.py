@@ -1,0 +1,82 @@
+"""Trained models that ship with the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from convcnp.errors import ModelNotFoundError, SettingError, did_you_mean
+from convcnp.predict.predictor import Predictor
+from convcnp.storage import write_atomically
+from convcnp.training.loop import BEST
+from convcnp.training.run import RESULT, read_result
+
+WEIGHTS = Path(__file__).parents[1] / "weights"
+
+
+def load(name: str | Path) -> Predictor:
+    """Load a model that ships with the package by its name, or one's own from a run's directory.
+
+    Example:
+        >>> predictor = load("eq-convcnp")
+        >>> predictor.model.num_parameters
+        6516
+    """
+    directory = Path(name)
+    if (directory / BEST).exists():
+        weights, description = directory / BEST, directory / RESULT
+    else:
+        weights, description = WEIGHTS / f"{name}.safetensors", WEIGHTS / f"{name}.json"
+    if not weights.exists() or not description.exists():
+        _refuse(str(name))
+    return Predictor.read(Path(name).name, weights, description)
+
+
+def is_shipped(name: str) -> bool:
+    """Tell whether a model of this name ships with the package."""
+    return (WEIGHTS / f"{name}.json").exists()
+
+
+def available() -> Iterator[dict[str, Any]]:
+    """Yield the results of all shipped models, with the size of their weights in bytes."""
+    for path in sorted(WEIGHTS.glob("*.json")):
+        result = json.loads(path.read_text())
+        yield result | {"bytes": path.with_suffix(".safetensors").stat().st_size}
+
+
+def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Path]:
+    """Copy a finished run's result into the table's folder, and its weights into the package."""
+    if not (directory / RESULT).exists() or not (directory / BEST).exists():
+        raise ModelNotFoundError(
+            f"Expected a finished run in {directory}, but {RESULT} or {BEST} is missing; let "
+            "`convcnp run` finish first."
+        )
+    name = _name(directory / RESULT)
+    cell = Path(name).name
+    copies = {results / f"{name}.json": directory / RESULT}
+    if weights:
+        if is_shipped(cell) and (other := _name(WEIGHTS / f"{cell}.json")) != name:
+            raise SettingError(
+                f"The weights of {other} ship under the name {cell!r}, which {name} has as well; "
+                "publish this one with --no-weights."
+            )
+        copies[WEIGHTS / f"{cell}.safetensors"] = directory / BEST
+        copies[WEIGHTS / f"{cell}.json"] = directory / RESULT
+    for target, origin in copies.items():
+        write_atomically(target, origin.read_bytes())
+    return list(copies)
+
+
+def _name(result: Path) -> str:
+    """Return the experiment that a result file is of, with its table."""
+    return str(read_result(result, "name")["name"])
+
+
+def _refuse(name: str) -> None:
+    hint = did_you_mean(name, (path.stem for path in WEIGHTS.glob("*.json")))
+    raise ModelNotFoundError(
+        f"Expected the name of a shipped model or the directory of a finished run, got {name!r}"
+        f"{hint} `convcnp models` lists them."
+    )

@@ -1,0 +1,1 @@
+"""From an experiment to a run's directory."""

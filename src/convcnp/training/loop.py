@@ -1,0 +1,337 @@
+"""The training loop: one on every machine, resumable at every step."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import math
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+)
+from torch import Tensor
+
+from convcnp.core.task import Task
+from convcnp.data.source import Source, seeded
+from convcnp.errors import CheckpointError, DivergedError, import_extra
+from convcnp.models.base import Model
+from convcnp.storage import read_tensors, write_atomically, write_tensors
+from convcnp.training.evaluation import (
+    TRAINING_SEEDS,
+    VALIDATION_SEEDS,
+    fixed_tasks,
+    log_likelihoods,
+)
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+CHECKPOINT, BEST, LAST, METRICS = (
+    "checkpoint.safetensors",
+    "best.safetensors",
+    "last.safetensors",
+    "metrics.csv",
+)
+
+_DRAWN_AHEAD = 8  # steps
+
+
+class TrainingSettings(BaseModel):
+    """How a model is trained; the defaults are the paper's (Appendix C)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    steps: PositiveInt = 200 * 256
+    batch_size: PositiveInt = 16
+    learning_rate: PositiveFloat = 3e-4
+    weight_decay: NonNegativeFloat = 1e-5
+    schedule: Literal["constant", "cosine"] = "constant"
+    warmup: NonNegativeInt = 0  # steps over which the learning rate rises from zero
+    # Paper: does not clip; without it a rare batch can throw a run far back.
+    clip: NonNegativeFloat = 1.0  # largest norm of the gradient; 0 is no limit
+    average: float | None = Field(None, gt=0, lt=1)  # decay of the moving average of the weights
+    patience: PositiveInt | None = None  # stop after this many validations without a better one
+    validate_every: PositiveInt = 2560
+    validation_tasks: PositiveInt = 500
+    checkpoint_every: PositiveInt = 640
+    seed: int = Field(0, ge=0, lt=len(TRAINING_SEEDS))
+
+
+@dataclass
+class Progress:
+    """Where a run stands: all its state beside tensors."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best_score: float = -math.inf
+    best_step: int = 0
+    stale: int = 0  # validations since the best
+    losses: list[float] = field(default_factory=list)  # since the last row of metrics
+
+
+Reporter = Callable[[Progress, dict[str, float]], None]  # called after every step's bookkeeping
+
+
+def train(
+    model: Model,
+    source: Source,
+    settings: TrainingSettings,
+    directory: Path,
+    *,
+    validation: Source | None = None,
+    fabric: Fabric | None = None,
+    resume: bool = False,
+    tensorboard: bool = False,
+    report: Reporter = lambda progress, metrics: None,
+) -> Progress:
+    """Train a model in place, ending with its best weights, and leave them in a directory.
+
+    A run that was killed continues with `resume` and ends with the weights it would have had.
+
+    Args:
+        validation: Source of the tasks that choose the best weights; by default the training one.
+        fabric: Where and in how many processes to train; one CPU process by default.
+    """
+    run = _Run(model, settings, directory, fabric=fabric, tensorboard=tensorboard)
+    if resume and (directory / CHECKPOINT).exists():
+        run.restore()
+    run.start_metrics()
+    with flushing_denormals():
+        run.loop(source, validation or source, report)
+    return run.finish()
+
+
+@contextmanager
+def flushing_denormals() -> Iterator[None]:
+    """Round numbers below 1e-38 to zero: weight decay makes many, and each costs a step dearly."""
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+def _prefetched(
+    source: Source, settings: TrainingSettings, first: int, rank: int
+) -> Iterator[Task]:
+    """Draw tasks in a background thread, a few steps at a time and as many ahead."""
+
+    def draw(steps: range) -> list[Task]:
+        return [source.draw(settings.batch_size, seeded(settings.seed, i, rank)) for i in steps]
+
+    # Every message between threads costs the training step some switching: so there are few.
+    remaining = range(first, settings.steps)
+    with ThreadPoolExecutor(1) as pool:
+        drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+        while remaining:
+            tasks, remaining = drawn.result(), remaining[_DRAWN_AHEAD:]
+            drawn = pool.submit(draw, remaining[:_DRAWN_AHEAD])
+            yield from tasks
+
+
+def learning_rate(settings: TrainingSettings, step: int) -> float:
+    """Return the learning rate of a step, counted from zero."""
+    warm = min(1.0, (step + 1) / (settings.warmup + 1))
+    if settings.schedule == "constant":
+        return warm * settings.learning_rate
+    return warm * settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
+
+
+class _Run:
+    """The state of a run, and what is done with it at every step."""
+
+    def __init__(
+        self,
+        model: Model,
+        settings: TrainingSettings,
+        directory: Path,
+        *,
+        fabric: Fabric | None,
+        tensorboard: bool,
+    ) -> None:
+        self.settings, self.directory = settings, directory
+        fabric_module = import_extra("lightning_fabric", "train")
+        self.fabric = fabric or fabric_module.Fabric(accelerator="cpu", devices=1)
+        self.progress, self.saved_step = Progress(), 0
+        self.model = model.to(self.fabric.device).train()
+        optimizer = torch.optim.Adam(
+            model.parameters(),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,
+        )
+        self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
+        self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
+        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
+        self.tensorboard = None
+        self.wants_tensorboard = tensorboard and self.fabric.is_global_zero
+
+    @property
+    def judged(self) -> Model:
+        """The weights that are validated and kept: the average, if there is one."""
+        return self.average or self.model
+
+    def loop(self, source: Source, validation: Source, report: Reporter) -> None:
+        """Train from the present step to the last, or until patience runs out."""
+        settings, progress = self.settings, self.progress
+        for task in _prefetched(source, settings, progress.step, self.fabric.global_rank):
+            if settings.patience is not None and progress.stale >= settings.patience:
+                break
+            started = time.perf_counter()
+            self.step(task)
+            due = progress.step % settings.validate_every == 0 or progress.step == settings.steps
+            metrics = self.validate(validation) if due else {}
+            progress.seconds += time.perf_counter() - started
+            if progress.step % settings.checkpoint_every == 0 or metrics:
+                self.write_checkpoint()
+            report(progress, metrics)
+
+    def step(self, task: Task) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(self.settings, self.progress.step)
+        task = task.to(self.fabric.device)
+        scores = self.wrapped(task).log_likelihood(task.y_target)
+        loss = -scores.sum() / task.has_targets.sum().clamp(min=1)
+        self.fabric.backward(loss)
+        self._refuse_divergence("loss", loss_value := loss.item())
+        if self.settings.clip:
+            norm = self.fabric.clip_gradients(
+                self.wrapped, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
+            )
+            assert norm is not None
+            self._refuse_divergence("norm of the gradient", norm.item())
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        if self.average is not None and self.settings.average is not None:
+            torch._foreach_lerp_(
+                list(self.average.parameters()),
+                [p.detach() for p in self.model.parameters()],
+                1
+                - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
+            )
+        self.progress.step += 1
+        self.progress.losses.append(loss_value)
+
+    def _refuse_divergence(self, name: str, value: float) -> None:
+        if not math.isfinite(value):
+            path = self.directory / CHECKPOINT
+            saved = f"the run up to step {self.saved_step} is kept in {path}"
+            kept = saved if path.exists() else "nothing was saved yet"
+            raise DivergedError(
+                f"The {name} must stay finite, got {value} at step {self.progress.step}; "
+                f"{kept}. Start again with a lower training.learning_rate or training.clip."
+            )
+
+    def validate(self, source: Source) -> dict[str, float]:
+        """Score the model on fixed tasks, keep it if it is the best, and write a row of metrics."""
+        judged = self.judged.eval()
+        seed = VALIDATION_SEEDS[self.settings.seed]
+        tasks = fixed_tasks(source, self.settings.validation_tasks, seed)
+        score = log_likelihoods(judged, tasks, self.fabric.device).mean().item()
+        self.model.train()
+        progress = self.progress
+        if score > progress.best_score:
+            progress.best_score, progress.best_step, progress.stale = score, progress.step, 0
+            self.best = {name: value.clone() for name, value in judged.state_dict().items()}
+        else:
+            progress.stale += 1
+        metrics = {
+            "step": progress.step,
+            "loss": sum(progress.losses) / len(progress.losses),
+            "log_likelihood": score,
+            "learning_rate": learning_rate(self.settings, progress.step - 1),
+            "seconds": round(progress.seconds, 1),
+        }
+        progress.losses.clear()
+        if self.fabric.is_global_zero:
+            self._write_metrics(metrics)
+        return metrics
+
+    def _write_metrics(self, metrics: dict[str, float]) -> None:
+        with (self.directory / METRICS).open("a", newline="") as file:
+            csv.DictWriter(file, metrics).writerow(metrics)
+        if self.tensorboard is not None:
+            for name in ("loss", "log_likelihood", "learning_rate"):
+                self.tensorboard.add_scalar(name, metrics[name], int(metrics["step"]))
+
+    def start_metrics(self) -> None:
+        """Begin the metrics, or cut them back to the step we resume from."""
+        if self.wants_tensorboard:
+            writer = import_extra("torch.utils.tensorboard", "tensorboard").SummaryWriter
+            purge = self.progress.step + 1
+            self.tensorboard = writer(str(self.directory / "tensorboard"), purge_step=purge)
+        path = self.directory / METRICS
+        header = "step,loss,log_likelihood,learning_rate,seconds"
+        rows = path.read_text().splitlines() if path.exists() else []
+        # A crash may have cut a row short.
+        whole = [r for r in rows if r.count(",") == header.count(",") and r[:1].isdecimal()]
+        kept = [row for row in whole if int(row.split(",")[0]) <= self.progress.step]
+        if self.fabric.is_global_zero:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            lines = [header, *kept]
+            write_atomically(path, ("\n".join(lines) + "\n").encode())
+
+    def write_checkpoint(self) -> None:
+        if not self.fabric.is_global_zero:
+            return
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
+        if self.average is not None:
+            tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
+        for index, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
+        write_tensors(self.directory / CHECKPOINT, tensors, {"progress": asdict(self.progress)})
+        self.saved_step = self.progress.step
+
+    def restore(self) -> None:
+        tensors, metadata = read_tensors(self.directory / CHECKPOINT)
+        try:
+            self.progress = Progress(**metadata["progress"])
+            self.saved_step = self.progress.step
+            self.model.load_state_dict(_below("model", tensors))
+            self.best = _below("best", tensors)
+            if self.average is not None:
+                self.average.load_state_dict(_below("average", tensors))
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, value in _below("optimizer", tensors).items():
+                index, key = name.split(".")
+                state.setdefault(int(index), {})[key] = value
+            groups = self.optimizer.state_dict()["param_groups"]
+            self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise CheckpointError(
+                f"{self.directory / CHECKPOINT} must hold a run of this experiment, but does not "
+                f"fit it ({str(error).splitlines()[0]}); start again in another directory."
+            ) from error
+
+    def finish(self) -> Progress:
+        if self.fabric.is_global_zero:
+            write_tensors(self.directory / LAST, self.model.state_dict())
+            write_tensors(self.directory / BEST, self.best)
+        if self.tensorboard is not None:
+            self.tensorboard.close()
+        self.model.load_state_dict(self.best)
+        self.model.eval()
+        return self.progress
+
+
+def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(f"{prefix}."): value
+        for name, value in tensors.items()
+        if name.startswith(f"{prefix}.")
+    }

@@ -1,0 +1,1 @@
+"""Settings chosen from a user's own data."""

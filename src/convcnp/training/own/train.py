@@ -1,0 +1,127 @@
+"""A model of one's own: a table or a folder of images in, a run like any other out."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from convcnp.data.images.files import holds_images
+from convcnp.data.table import digest_of, read_bytes
+from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
+from convcnp.frames.reading import plain, read_table
+from convcnp.storage import write_atomically
+from convcnp.training.experiment import Experiment, read_toml
+from convcnp.training.loop import Reporter
+from convcnp.training.own.choices import Say, Wanted, merge
+from convcnp.training.own.images import plan_images, refuse_columns
+from convcnp.training.own.table import plan_table
+from convcnp.training.run import EXPERIMENT, run
+
+Reporting = Callable[[str, int], AbstractContextManager[Reporter]]  # of a name and its steps
+
+TABLE = "table.csv"  # in a run's directory, where the data was no file
+
+
+def silently(name: str, steps: int) -> AbstractContextManager[Reporter]:
+    """Report nothing."""
+    return nullcontext(lambda progress, metrics: None)
+
+
+def train_own(
+    data: Path | None,
+    out: Path,
+    wanted: Wanted,
+    *,
+    resume: bool = False,
+    say: Say = lambda text: None,
+    reporting: Reporting = silently,
+) -> dict[str, Any]:
+    """Train a model on a table or images into a directory, and return the result of the run.
+
+    Args:
+        data: The table, or the folder or zip file of images; a run that is resumed knows its own.
+        resume: Go on with the run in the directory, with the settings chosen when it began.
+    """
+    check_out(out, resume=resume)
+    if resume:
+        experiment = _continued(out, wanted, data)
+    else:
+        if data is None:
+            raise TableError(
+                "Expected a table or a folder of images to train on, got none; name it with --data."
+            )
+        plan = plan_images if holds_images(data) else _plan_table
+        with warnings_said(lambda text: say(f"Warning: {text}")):
+            experiment = plan(data, wanted, say)
+    return _run(experiment, out, resume, reporting)
+
+
+def _plan_table(data: Path, wanted: Wanted, say: Say) -> Experiment:
+    frame = read_table(data)
+    return plan_table(frame, str(data.resolve()), digest_of(read_bytes(data)), wanted, say)
+
+
+def train_on_frame(
+    frame: pd.DataFrame,
+    out: Path,
+    wanted: Wanted,
+    *,
+    say: Say = lambda text: None,
+    reporting: Reporting = silently,
+) -> dict[str, Any]:
+    """Train on a table in memory; a copy of it is kept in the directory."""
+    check_out(out, resume=False)
+    frame = plain(frame)
+    # Quotes tell names that are numbers from a first row of data.
+    content = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
+    path = str((out / TABLE).resolve())
+    experiment = plan_table(frame, path, digest_of(content), wanted, say)
+    write_atomically(out / TABLE, content)
+    return _run(experiment, out, False, reporting)
+
+
+def _run(experiment: Experiment, out: Path, resume: bool, reporting: Reporting) -> dict[str, Any]:
+    with reporting(out.name, experiment.training.steps) as report:
+        return run(experiment, f"own/{out.name}", out, resume=resume, report=report)
+
+
+def check_out(out: Path, *, resume: bool) -> None:
+    """Refuse, before any work, a directory that holds something or cannot be written."""
+    if resume:
+        if not (out / EXPERIMENT).exists():
+            raise CheckpointError(
+                f"Expected a run to continue in {out}, but {EXPERIMENT} is not there; leave out "
+                "--resume to start one."
+            )
+        return
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise OutputError(
+            f"Expected a new or empty directory, but {out} exists; add --resume to go on with the "
+            "run in it, or choose another with --out."
+        )
+    existing = next(path for path in (out, *out.resolve().parents) if path.exists())
+    with writing(out):
+        tempfile.TemporaryFile(dir=existing).close()
+
+
+def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
+    """Return the experiment of a run, changed by what is given: `run` refuses if it differs."""
+    content = Experiment.parse(read_toml(out / EXPERIMENT)).model_dump(exclude_none=True)
+    if content["data"]["name"] != "table":
+        refuse_columns(wanted.names)
+    named = {role: name for role, name in wanted.names.items() if name and role != "value"}
+    values = wanted.names.get("value")
+    if values:
+        is_long = "channel" in content["data"]
+        named["value" if is_long else "values"] = values[0] if is_long else list(values)
+    if data is not None:
+        named["path"] = str(data.resolve())
+    for change in (wanted.settings, {"data": named}):
+        merge(content, change)
+    return Experiment.parse(content)

@@ -1,0 +1,169 @@
+"""From an experiment file to a result file: train, evaluate, record."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+import torch
+
+from convcnp.data.images.source import PixelSource
+from convcnp.data.source import Source
+from convcnp.errors import CheckpointError, ExperimentError, ResultError, writing
+from convcnp.models.base import Model
+from convcnp.paper.scores import further_scores
+from convcnp.storage import write_atomically
+from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
+from convcnp.training.experiment import EvaluationSettings, Experiment
+from convcnp.training.loop import CHECKPOINT, Reporter, train
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+EXPERIMENT, RESULT = "experiment.toml", "result.json"
+
+
+def run(
+    experiment: Experiment,
+    name: str,
+    directory: Path,
+    *,
+    resume: bool = False,
+    fabric: Fabric | None = None,
+    tensorboard: bool = False,
+    report: Reporter = lambda progress, metrics: None,
+) -> dict[str, Any]:
+    """Train and evaluate, and return the result that was written to the run's directory.
+
+    Args:
+        name: The table's folder and the cell's name, such as `table1/eq-convcnp`.
+        directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
+    """
+    _prepare(experiment, directory, resume=resume)
+    model, source = experiment.build_model(), experiment.source()
+    progress = train(
+        model,
+        source,
+        experiment.training,
+        directory,
+        validation=source.held_out("validation"),
+        fabric=fabric,
+        resume=resume,
+        tensorboard=tensorboard,
+        report=report,
+    )
+    result = {
+        "name": name,
+        **evaluate(model, source.held_out("test"), experiment.evaluation),
+        "parameters": model.num_parameters,
+        "seed": experiment.training.seed,
+        "steps": progress.step,
+        **_epochs(source, experiment.training.batch_size * progress.step),
+        "best_step": progress.best_step,
+        "validation_log_likelihood": progress.best_score,
+        "seconds": round(progress.seconds, 1),
+        "hardware": hardware(),
+        "versions": versions(),
+        "commit": commit(),
+        "experiment": experiment.model_dump(),
+    }
+    write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
+    return result
+
+
+def _epochs(source: Source, tasks: int) -> dict[str, Any]:
+    """Say how many images there are to train on, and how often each was seen on average."""
+    if not isinstance(source, PixelSource):
+        return {}
+    images = len(source)
+    return {"training_images": images, "epochs": round(tasks / images, 2)}
+
+
+def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict[str, Any]:
+    """Score a model on fixed tasks, beside the best possible prediction where it is known."""
+
+    def tasks() -> Any:  # noqa: ANN401 - an iterator of tasks, drawn anew
+        return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
+
+    model.eval()
+    device = next(model.parameters()).device
+    result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks(), device)))
+    if source.ceiling(next(tasks())) is not None:
+        exact = Score.of(log_likelihoods(source.ceiling, tasks()))  # type: ignore[arg-type]
+        result["exact_gp"] = dataclasses.asdict(exact)
+    return result | further_scores(model, source, settings)
+
+
+def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
+    """Refuse to overwrite another run, then write down the resolved experiment."""
+    content = tomli_w.dumps(experiment.model_dump(exclude_none=True))
+    path = directory / EXPERIMENT
+    if (directory / CHECKPOINT).exists() and not resume:
+        raise ExperimentError(
+            f"Expected a new or empty directory, but {directory} holds a run; add --resume to "
+            "continue it, or choose another with --out."
+        )
+    if resume and path.exists() and path.read_text() != content:
+        raise CheckpointError(
+            f"{directory} must hold a run of the same experiment, but {path} differs from the file "
+            "and overrides given; continue with the same ones, or choose another directory with "
+            "--out."
+        )
+    with writing(directory):
+        write_atomically(path, content.encode())
+
+
+def read_result(path: Path, *needed: str) -> dict[str, Any]:
+    """Read a result file that has at least these keys."""
+    try:
+        result: dict[str, Any] = json.loads(path.read_text())
+        absent = [key for key in needed if key not in result]
+    except (ValueError, TypeError) as error:
+        raise ResultError(
+            f"{path} must be a result file in JSON ({error}); run its experiment again."
+        ) from error
+    if absent:
+        raise ResultError(
+            f"{path} must be a result file with {', '.join(needed)}, but has no {absent[0]}; run "
+            "its experiment again."
+        )
+    return result
+
+
+def hardware() -> dict[str, Any]:
+    """Describe the machine."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return {
+        "cpu": names[0] if names else platform.processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a number depends on."""
+    return {
+        "convcnp": version("convcnp"),
+        "torch": str(torch.__version__),
+        "python": platform.python_version(),
+    }
+
+
+def commit() -> str | None:
+    """Return the commit of the checkout the package runs from, if it is one."""
+    describe = ["describe", "--always", "--dirty", "--abbrev=12"]
+    command = ["git", "-C", str(Path(__file__).parent), *describe]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,276 @@
+"""The command `convcnp predict`, as a user runs it."""
+
+import dataclasses
+import errno
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convcnp
+import convcnp.cli.predict
+from convcnp.cli import main
+from convcnp.models.convcnp import convcnp as small_convcnp
+
+SERIES = "date,temp\n2020-01-01,1.5\n2020-01-02,2\n2020-01-03,\n2020-01-04,3\n2020-01-06,2.5\n"
+LONG = "id,t,v\na,0,1\na,1,2\na,2,\nb,0,10\nb,1,\nb,3,30\n"
+
+
+@pytest.fixture
+def predict(tmp_path, monkeypatch, capsys):
+    """Return a function that runs the command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "series.csv").write_text(SERIES)
+    (tmp_path / "long.csv").write_text(LONG)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["convcnp", "predict", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        captured = capsys.readouterr()
+        return stop.value.code, captured.out, " ".join(captured.err.split())
+
+    return run
+
+
+def answered(predict, *arguments):
+    code, out, errors = predict(*arguments)
+    assert code == 0, errors
+    return pd.read_csv(io.StringIO(out))
+
+
+def call(*arguments, cwd, **options):
+    """Run the real command in a process of its own."""
+    command = [sys.executable, "-m", "convcnp.cli", "predict", *map(str, arguments)]
+    return subprocess.run(
+        command, stderr=subprocess.PIPE, text=True, cwd=cwd, check=False, **options
+    )
+
+
+# --- Good input -----------------------------------------------------------------------------------
+
+
+def test_the_gaps_are_filled_in_the_users_columns_and_dates(predict):
+    code, out, errors = predict("series.csv")
+    assert code == 0
+    assert errors == (
+        "Predicting 'temp' over 'date' with 'general', at the times whose values are missing."
+    )
+    answer = pd.read_csv(io.StringIO(out))
+    assert list(answer) == ["date", "temp_mean", "temp_std", "temp_q05", "temp_q95"]
+    assert answer["date"].tolist() == ["2020-01-03", "2020-01-05"]
+    assert answer["temp_mean"].between(1, 4).all()
+
+
+def test_the_command_and_the_library_give_the_same_numbers(predict):
+    told = answered(predict, "series.csv", "--at", 7, "--quantiles", "0.1,0.5", "--samples", 2)
+    frame = pd.read_csv(io.StringIO(SERIES), parse_dates=["date"])
+    found = convcnp.load("general").predict(frame, at=7, quantiles=[0.1, 0.5], samples=2)
+    assert list(told) == list(found)
+    np.testing.assert_allclose(told.iloc[:, 1:], found.iloc[:, 1:], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("at", "times"),
+    [
+        ("gaps", ["2020-01-03", "2020-01-05"]),
+        ("2", ["2020-01-01", "2020-01-06"]),
+        ("2020-01-02:2020-01-04:2D", ["2020-01-02", "2020-01-04"]),
+        ("2020-01-02 00:00..2020-01-02 12:00..12h", ["2020-01-02 00:00:00", "2020-01-02 12:00:00"]),
+        ("asked.csv", ["2020-02-01", "2020-01-01"]),
+    ],
+)
+def test_where_to_predict_is_told_in_many_ways(predict, tmp_path, at, times):
+    (tmp_path / "asked.csv").write_text("date,other\n2020-02-01,1\n2020-01-01,2\n")
+    assert answered(predict, "series.csv", "--at", at)["date"].tolist() == times
+
+
+def test_numbers_are_asked_for_in_steps(predict):
+    answer = answered(predict, "long.csv", "--at", "0:0.3:0.1", "--group", "id")
+    assert answer["id"].tolist() == ["a"] * 4 + ["b"] * 4
+    np.testing.assert_allclose(answer["t"], [0, 0.1, 0.2, 0.3] * 2)
+
+
+def test_columns_may_be_named_and_hold_brackets(predict, tmp_path):
+    (tmp_path / "units.csv").write_text("h [s],k,speed [/s]\n0,1,2\n1,2,3\n2,3,\n3,4,5\n")
+    code, out, errors = predict("units.csv", "--time", "k", "--value", "speed [/s]", "--group", "")
+    assert code == 0
+    assert errors.startswith("Predicting 'speed [/s]' over 'k' with")
+    assert out.startswith("k,speed [/s]_mean,")
+
+
+def test_the_picture_shows_the_first_series_that_have_values(predict, tmp_path):
+    pytest.importorskip("matplotlib")
+    table = "id,t,v,w\n" + "z,0,,\nz,1,,\n" + "a,0,1,\na,1,2,\na,2,3,\n" + "b,0,1,1\nb,1,,2\n"
+    (tmp_path / "sparse.csv").write_text(table)
+    code, out, errors = predict("sparse.csv", "--samples", 1, "--plot", "p.png")
+    assert code == 0
+    assert "1 of 3 series have no observed value" in errors
+    assert errors.endswith("Wrote p.png.")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert out.startswith("id,t,v_mean")
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_the_answer_is_written_as_the_file_is_called(predict, tmp_path, name):
+    code, out, errors = predict("long.csv", "--out", name)
+    assert (code, out) == (0, "")
+    assert errors.endswith(f"Wrote {name}.")
+    read = pd.read_csv if name.endswith("csv") else pd.read_parquet
+    answer = read(tmp_path / name)
+    assert answer[["id", "t"]].values.tolist() == [["a", 2], ["b", 1]]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.csv", name, "series.csv"]
+
+
+def test_very_many_groups_of_one_row_are_predicted_in_a_moment(predict, tmp_path):
+    count = 30_000
+    ids = np.arange(count)
+    frame = pd.DataFrame({"series": ids, "time": ids % 7, "value": np.sin(ids)})
+    frame.to_parquet(tmp_path / "groups.parquet")
+    code, _, errors = predict("groups.parquet", "--out", "out.parquet")
+    assert code == 0
+    assert "30,000 series of one row each" in errors
+    answer = pd.read_parquet(tmp_path / "out.parquet")
+    assert answer["series"].tolist() == ids.tolist()
+    assert answer["value_std"].notna().all()
+
+
+# --- Bad input ------------------------------------------------------------------------------------
+
+FILES = {
+    "empty.csv": "",
+    "header.csv": "t,v\n",
+    "words.csv": "t,v\n0,a\n1,b\n",
+    "dates.csv": "date,v\n2020-01-01,1\n2020-01-32,2\n2020-01-03,3\n",
+    "infinite.csv": "t,v\n0,1\n1,inf\n",
+    "missing.csv": "t,v\n0,\n1,\n",
+    "picture.csv": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
+    "random.csv": np.random.default_rng(1).bytes(3000),
+    "cut.parquet": b"PAR1",
+}
+
+MISTAKES = [
+    (["empty.csv"], "Expected a table in empty.csv, but it is empty"),
+    (["header.csv"], "Expected rows below the header of header.csv"),
+    (["words.csv"], "Expected a column of numbers beside the time 't'"),
+    (["dates.csv"], "got '2020-01-32' in row 2 of 3"),
+    (["infinite.csv"], "Expected a finite number in every cell of 'v', got inf in row 2 of 2"),
+    (["missing.csv"], "Expected observed values in 'v'"),
+    (["picture.csv"], "picture.csv is neither text nor Parquet"),
+    (["random.csv"], "random.csv is neither text nor Parquet"),
+    (["cut.parquet"], "Expected a Parquet file in cut.parquet"),
+    (["."], "cannot be read (Is a directory)"),
+    (["serie.csv"], "no such file; did you mean 'series.csv'?"),
+    (["series.csv", "--value", "tmp"], "Expected a column 'tmp'"),
+    (["series.csv", "--time", "dat"], "did you mean 'date'?"),
+    (["series.csv", "--model", "genral"], "did you mean 'general'?"),
+    (["series.csv", "--quantiles", "0.5,1"], "strictly between 0 and 1, got 1.0"),
+    (["series.csv", "--quantiles", "nan"], "strictly between 0 and 1, got nan"),
+    (["series.csv", "--quantiles", "5%"], "--quantiles must be numbers between commas"),
+    (["series.csv", "--at", "asked.csv"], "or a file that exists, got 'asked.csv'"),
+    (["series.csv", "--at", "2020-01-01:2020-01-03:60"], "steps of dates have a unit"),
+    (["series.csv", "--at", "2020-01-03:2020-01-01:1D"], "--at must be gaps"),
+    (["long.csv", "--at", "0:inf:1"], "--at must be gaps"),
+    (["long.csv", "--at", "0:1:1e-15"], "--at must be gaps"),
+    (["long.csv", "--at", "a" * 300], "--at must be gaps"),
+    (["long.csv", "--at", "9" * 12], "at most 100,000,000"),
+    (["long.csv", "--at", "series.csv"], "Expected a column 't' in the table of asked times"),
+    (["series.csv", "--out", "out.txt"], "--out must end in .csv or .parquet"),
+    (["series.csv", "--out", "none/out.csv"], "is a folder or lies in none"),
+    (["series.csv", "--out", "x" * 300 + ".csv"], "File name too long"),
+    (["series.csv", "--out", "series.csv"], "another file to write than the tables that are read"),
+    (
+        ["series.csv", "--at", "long.csv", "--out", "long.csv"],
+        "another file to write than the tables that are read",
+    ),
+    (["series.csv", "--out", "/proc/out.csv"], "Expected to write /proc/out.csv"),
+    (["series.csv", "--plot", "out.jpg"], "--plot must end in .png"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES, ids=lambda v: str(v)[:40])
+def test_a_mistake_gets_a_sentence_and_exit_code_2(predict, tmp_path, arguments, sentence):
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    code, out, errors = predict(*arguments)
+    assert code == 2
+    assert "Error: " in errors
+    assert sentence in errors
+    assert errors.endswith((".", "?"))
+    assert out == ""
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_model_for_other_channels_is_refused(predict, monkeypatch):
+    pairs = dataclasses.replace(convcnp.load("eq-convcnp"), model=small_convcnp(1, 2))
+    monkeypatch.setattr(convcnp.cli.predict, "load", lambda name: pairs)
+    code, out, errors = predict("series.csv")
+    assert (code, out) == (2, "")
+    assert "was trained for 2 value columns together, got 1 (temp)" in errors
+
+
+@pytest.mark.parametrize("plot", [False, True])
+def test_on_a_full_disk_the_earlier_files_stay(predict, tmp_path, monkeypatch, plot):
+    names = ["out.csv", "out.png"] if plot else ["out.csv"]
+    for name in names:
+        (tmp_path / name).write_text("earlier")
+
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, errors = predict("series.csv", "--out", "out.csv", *["--plot", "out.png"] * plot)
+    assert code == 2
+    assert "Expected to write out.csv, but it failed (No space left on device)" in errors
+    assert [(tmp_path / name).read_text() for name in names] == ["earlier"] * len(names)
+    assert len(list(tmp_path.iterdir())) == 2 + len(names)
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_no_answer(predict, tmp_path, monkeypatch):
+    def broken(*_):
+        raise convcnp.errors.TableError("No picture today.")
+
+    monkeypatch.setattr(convcnp.cli.predict, "draw_series", broken)
+    code, _, errors = predict("series.csv", "--out", "out.csv", "--plot", "out.png")
+    assert code == 2
+    assert errors.endswith("No picture today.")
+    assert not (tmp_path / "out.csv").exists()
+
+
+# --- The real process -----------------------------------------------------------------------------
+
+
+def test_a_table_from_standard_input_is_answered_on_standard_output(tmp_path):
+    done = call("-", "--at", "1", cwd=tmp_path, input=LONG, stdout=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "id,t,v_mean,v_std,v_q05,v_q95"
+    assert len(done.stdout.splitlines()) == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_standard_output_shows_no_traceback(tmp_path):
+    (tmp_path / "series.csv").write_text(SERIES)
+    with Path("/dev/full").open("w") as full:
+        done = call("series.csv", cwd=tmp_path, stdout=full)
+    assert done.returncode == 2
+    assert "Error: Expected to write to standard output" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+
+
+def test_a_directory_of_ones_own_run_is_a_model(predict, tmp_path):
+    weights = convcnp.predict.zoo.WEIGHTS
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/best.safetensors").write_bytes((weights / "eq-cnp.safetensors").read_bytes())
+    (tmp_path / "run/result.json").write_text((weights / "eq-cnp.json").read_text())
+    assert json.loads((tmp_path / "run/result.json").read_text())["name"]
+    code, _, errors = predict("long.csv", "--model", "run")
+    assert code == 0
+    assert "with 'run'" in errors

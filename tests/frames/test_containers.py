@@ -1,0 +1,92 @@
+"""Containers: whatever comes in goes out as the same kind, with the same index."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from convcnp.errors import TableError
+from convcnp.frames.containers import opened
+
+DATES = pd.date_range("2020-03-28", periods=3, freq="D", tz="Europe/Berlin")
+
+
+def answered(data):
+    """Open a container and close an answer at its own times."""
+    box = opened(data)
+    values = [name for name in box.frame if name != box.time]
+    answer = box.frame[[box.time]].assign(**{f"{name}_mean": box.frame[name] for name in values})
+    return box.close(answer)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        DATES,
+        DATES.tz_localize(None).rename("when"),
+        pd.Index([0.5, 1.5, 4.0]),
+        pd.Index([1990, 1991, 1995], name="year"),
+        pd.to_timedelta([0, 1, 2], unit="h"),
+        pd.period_range("2020-01", periods=3, freq="M", name="month"),
+    ],
+    ids=lambda index: type(index).__name__,
+)
+def test_a_frame_or_series_comes_back_with_its_index(index):
+    frame = pd.DataFrame({"v": [1.0, 2.0, 3.0]}, index=index)
+    for data in (frame, frame["v"]):
+        pd.testing.assert_frame_equal(
+            answered(data), frame.rename(columns={"v": "v_mean"}), check_freq=False
+        )
+
+
+def test_a_series_without_a_name_is_called_value():
+    assert list(answered(pd.Series([1.0, 2.0]))) == ["value_mean"]
+
+
+def test_an_index_that_only_counts_is_not_the_time():
+    frame = pd.DataFrame({"t": [0, 1, 2], "v": [1.0, 2.0, 3.0]})
+    for data in (frame, frame[frame.t != 1]):
+        box = opened(data)
+        assert box.time is None
+        assert list(box.frame) == ["t", "v"]
+
+
+def test_an_index_that_is_not_the_time_may_be_left_out_of_the_answer():
+    box = opened(pd.DataFrame({"t": [0], "v": [1.0]}, index=pd.Index(["a"], name="row")))
+    assert list(box.close(pd.DataFrame({"t": [0], "v_mean": [1.0]}))) == ["t", "v_mean"]
+
+
+def test_xarray_comes_back_along_its_dimension():
+    array = xr.DataArray([1.0, 2.0], coords={"t": [0.5, 2.0], "depth": 3.0}, dims="t", name="v")
+    for data in (array, array.to_dataset()):
+        answer = answered(data)
+        assert isinstance(answer, xr.Dataset)
+        assert list(answer) == ["v_mean"]  # the depth that was selected is no value
+        np.testing.assert_array_equal(answer.t, array.t)
+    assert list(answered(array.rename(None))) == ["value_mean"]
+
+
+@pytest.mark.parametrize("channels", [None, 1, 3])
+def test_arrays_come_back_with_the_channels_they_had(channels):
+    times = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[s]")
+    values = np.arange(2.0 * (channels or 1)).reshape((2,) if channels is None else (2, channels))
+    answer = answered((times, values))
+    assert sorted(answer) == ["mean", "time"]
+    np.testing.assert_array_equal(answer["mean"], values)
+    np.testing.assert_array_equal(answer["time"], times)
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ([1.0, 2.0], "got list"),
+        ((np.zeros(3), np.zeros(2)), r"got \(3,\) and \(2,\)"),
+        (pd.DataFrame({"v": [1.0]}, index=pd.MultiIndex.from_tuples([(0, 1)])), "reset_index"),
+        (pd.Series([1.0], index=DATES[:1], name="time"), "a name of its own"),
+        (pd.DataFrame([[1, 2]], columns=["v", "v"]), "'v' more than once"),
+        (xr.DataArray(np.zeros((2, 2))), "along one dimension"),
+    ],
+)
+def test_what_cannot_be_opened_gets_a_sentence(data, sentence):
+    with pytest.raises(TableError, match=sentence):
+        opened(data)

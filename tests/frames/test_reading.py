@@ -1,0 +1,125 @@
+"""Users' tables as they are read."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.errors import TableError
+from convcnp.frames.reading import plain, read_table
+from convcnp.frames.series import choose_columns
+from convcnp.frames.time_axis import TimeAxis
+
+DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
+
+
+def written(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+TABLES = {
+    "comma": "t,v\n0,1.5\n1,\n",
+    "quoted": '"t","v"\n"0","1.5"\n"1",""\n',
+    "tab": "t\tv\n0\t1.5\n1\t\n",
+    "semicolon and decimal comma": "t;v\n0;1,5\n1;\n",
+    "semicolon and decimal point": "t;v\n0;1.5\n1;\n",
+    "tab and decimal comma": "t\tv\r\n0\t1,5\r\n1\t\r\n",
+    "spaces": "t, v\n0, 1.5\n1, \n",
+    "separator at the end of rows": "t,v\n0,1.5,\n1,,\n",
+    "remarks": "# made by hand\n\n# twice\nt,v\n0,1.5\n1,\n",
+    "byte order mark": b"\xef\xbb\xbft,v\n0,1.5\n1,\n",
+    "UTF-16": "t,v\n0,1.5\n1,\n".encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_one_table_is_read_from_all_its_kinds(kind, tmp_path):
+    frame = read_table(written(tmp_path / "table.csv", TABLES[kind]))
+    pd.testing.assert_frame_equal(frame, pd.DataFrame({"t": [0, 1], "v": [1.5, np.nan]}))
+
+
+def test_dotted_dates_do_not_hide_decimal_commas(tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", "Tag;Wert\n01.02.2020;1,5\n02.02.2020;2,5\n"))
+    assert frame["Wert"].tolist() == [1.5, 2.5]
+
+
+def test_a_separator_inside_quotes_separates_nothing(tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", '"a;b;c",v\n0,1\n'))
+    assert list(frame) == ["a;b;c", "v"]
+
+
+def test_names_of_western_europe_are_read(tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", "t,Größe\n0,1\n".encode("cp1252")))
+    assert list(frame) == ["t", "Größe"]
+
+
+@pytest.mark.parametrize("first", ["0,1.5", "2020-01-01,1.5", "13/02/2020 10:00,", '"0","1"'])
+def test_a_table_without_a_header_keeps_its_first_row(first, tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", f"{first}\n{first}\n"))
+    assert list(frame) == ["time", "value1"]
+    assert len(frame) == 2
+
+
+@pytest.mark.parametrize("has_index", [True, False])
+def test_parquet_is_read_with_its_index(has_index, tmp_path):
+    frame = pd.DataFrame({"t": pd.to_datetime(DATES).tz_localize("UTC"), "v": [1.0, 2.0, 3.0]})
+    (frame.set_index("t") if has_index else frame).to_parquet(tmp_path / "table.parquet")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "table.parquet"), frame)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "but it is empty"),
+        (b" \n\n", "but it is empty"),
+        (b"t,v\n", "but there are none"),
+        (b"t,v\n0,1,2\n1,2,3\n", "Expected rows of equal length"),
+        (b"t,v\n0,1\n1,2,3\n", "Expected rows of equal length"),
+        (b't,v\n0,"1\n', "check the separator and quotes"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "neither text nor Parquet"),
+        (np.random.default_rng(0).bytes(2000), "neither text nor Parquet"),
+        (b"PAR1 and no more", "may be cut short"),
+    ],
+)
+def test_what_is_no_table_gets_a_sentence(content, sentence, tmp_path):
+    with pytest.raises(TableError, match=sentence):
+        read_table(written(tmp_path / "table.csv", content))
+
+
+def test_a_missing_file_suggests_the_nearest(tmp_path):
+    written(tmp_path / "basic.csv", "t,v\n0,1\n")
+    with pytest.raises(TableError, match=r"did you mean 'basic.csv'\?"):
+        read_table(tmp_path / "basics.csv")
+    with pytest.raises(TableError, match="cannot be read"):
+        read_table(tmp_path)
+
+
+def test_any_name_is_a_name_of_a_column_but_several_levels_are_not():
+    assert list(plain(pd.DataFrame({"self": [1], 2: [3]}))) == ["self", "2"]
+    with pytest.raises(TableError, match="Expected one level of column names, got 2"):
+        plain(pd.DataFrame({("a", "b"): [1]}))
+
+
+def test_names_that_differ_by_spaces_alone_are_refused(tmp_path):
+    with pytest.raises(TableError, match="different names, got 'a' more than once"):
+        read_table(written(tmp_path / "a.csv", "time,a ,a\n0,1,2\n"))
+
+
+def test_a_quoted_first_row_above_bare_numbers_is_a_header(tmp_path):
+    frame = read_table(written(tmp_path / "a.csv", '"0","1"\n5,6\n7,8\n'))
+    assert frame.to_dict("list") == {"0": [5, 7], "1": [6, 8]}
+
+
+@pytest.mark.parametrize("kind", ["period", "arrow", "arrow with a zone"])
+def test_periods_and_times_of_arrow_are_dates(kind):
+    dates = pd.Series(pd.to_datetime(DATES), name="time")
+    if kind == "period":
+        column = dates.dt.to_period("D")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        zone = "Europe/Berlin" if "zone" in kind else None
+        column = dates.dt.tz_localize(zone).astype(pd.ArrowDtype(pyarrow.timestamp("us", zone)))
+        dates = dates.dt.tz_localize(zone)
+    found = plain(column.to_frame())["time"]
+    assert choose_columns(plain(pd.DataFrame({"a": column, "v": [1, 2, 3]}))).time == "a"
+    assert TimeAxis.of(found).times(np.array([0.0]))[0] == dates[0]

@@ -1,0 +1,144 @@
+"""Times as numbers, and numbers as times of the same type."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.time_axis import TimeAxis
+
+DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
+
+
+TIMES = {
+    "integers": pd.Series([1990, 1991, 1995]),
+    "floats": pd.Series([0.25, 1e9 + 0.5, 3.0]),
+    "seconds since 1970": pd.Series([1.7e9 + 0.125, 1.7e9]),
+    "nanoseconds since 1970": pd.Series([1_700_000_000_000_000_001, 1_700_000_000_000_000_129]),
+    "dates": pd.Series(pd.to_datetime(DATES)),
+    "nanoseconds": pd.Series(pd.to_datetime(["2020-01-01 00:00:00.000000001"])),
+    "milliseconds for decades": pd.Series(
+        pd.to_datetime(["1960-01-01 00:00:00.960", "2019-01-01 00:00:00.019"])
+    ),
+    "zone": pd.Series(pd.date_range("2020-03-28", periods=3, freq="D", tz="Europe/Berlin")),
+    "before 1677": pd.Series(pd.to_datetime(["1500-07-01", "2000-01-01"])),
+    "durations": pd.Series(pd.to_timedelta([0, 90, 3600], unit="s")),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_there_and_back_are_the_same_times_of_the_same_type(kind):
+    column = TIMES[kind].rename("time")
+    axis = TimeAxis.of(column)
+    back = axis.times(axis.numbers(column))
+    pd.testing.assert_index_equal(back, pd.Index(column), check_names=False)
+
+
+def test_times_that_need_it_get_a_finer_type():
+    assert TimeAxis.of(pd.Series([0, 1])).times(np.array([0.5])).tolist() == [0.5]
+    axis = TimeAxis.of(pd.Series(pd.to_datetime(DATES)).astype("datetime64[s]"))
+    assert axis.times(np.array([0.5]))[0] == pd.Timestamp("2020-02-01 00:00:00.5")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        DATES,
+        ["01/02/2020", "02/02/2020", "13/02/2020"],
+        ["02/01/2020", "02/02/2020", "02/13/2020"],
+        ["01.02.2020", "02.02.2020", "13.02.2020"],
+        ["1 Feb 2020", "2 Feb 2020", "13 Feb 2020"],
+        ["20200201T00", "2020-02-02", "2020-02-13 00:00:00"],
+    ],
+)
+def test_dates_are_read_in_many_forms(texts):
+    column = pd.Series(texts, name="date")
+    axis = TimeAxis.of(column)
+    assert axis.numbers(column).tolist() == [0.0, 86400.0, 12 * 86400.0]
+
+
+def test_months_with_a_short_year_are_no_days_of_a_year_long_ago():
+    column = pd.Series(["Nov-19", "Dec-19", None, "Jan-20"], name="month")
+    dates = TimeAxis.of(column).times(TimeAxis.of(column).numbers(column.dropna()))
+    assert dates.tolist() == [pd.Timestamp(d) for d in ("2019-11-01", "2019-12-01", "2020-01-01")]
+    with pytest.raises(TableError, match="Expected a date or number in every cell of 'd', got"):
+        TimeAxis.of(pd.Series(["20-Jan", "21-Jan"], name="d"))
+
+
+@pytest.mark.parametrize(
+    "days",
+    [[20200131, None, 20200201], ["20200131", "20200201"], [20200131]],
+    ids=["a missing one", "texts", "one"],
+)
+def test_dates_without_separators_are_dates_in_any_column(days):
+    with pytest.warns(ConvCNPWarning, match="20200131 in 'day' are read as dates"):
+        assert TimeAxis.of(pd.Series(days, name="day")).origin == pd.Timestamp("2020-01-31")
+
+
+def test_whole_numbers_that_are_all_dates_are_dates():
+    column = pd.Series([20200131, 20200201, 20200203], name="day")
+    with pytest.warns(ConvCNPWarning, match="such as 20200131 in 'day' are read as dates"):
+        axis = TimeAxis.of(column)
+    assert axis.numbers(column).tolist() == [0, 86400, 3 * 86400]
+    assert axis.times(np.array([2 * 86400.0]))[0] == pd.Timestamp("2020-02-02")
+    assert axis.numbers(pd.Series(["20200202", "20200204"])).tolist() == [2 * 86400, 4 * 86400]
+    with pytest.raises(TableError, match=r"a date such as 20200131.*got 20200230"):
+        axis.numbers(pd.Series([20200230], name="day"))
+    assert TimeAxis.of(pd.Series([20200131, 20200132])).origin is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "seconds"),
+    [
+        (["0 days 00:00:00", "1 days 02:00:00.5", "-1 days +23:00:00"], [0, 93600.5, -3600]),
+        (["00:00", "06:30", "23:59"], [0, 23400, 86340]),
+        (["0:00:10", "12:00:00", None], [10, 43200, np.nan]),
+        (["12:30 AM", "1:00 a.m.", "12:00 PM", "11:59:59 pm"], [1800, 3600, 43200, 86399]),
+    ],
+)
+def test_durations_and_clock_times_are_read_as_written(texts, seconds):
+    column = pd.Series(texts, name="time")
+    np.testing.assert_array_equal(TimeAxis.of(column).numbers(column), seconds)
+
+
+def test_asked_dates_are_read_as_those_of_the_series_are():
+    axis = TimeAxis.of(pd.Series(["01/02/2020", "13/02/2020"]))
+    assert axis.numbers(pd.Series(["02/02/2020"])).tolist() == [86400.0]
+
+
+def test_dates_that_could_be_read_otherwise_are_warned_of():
+    with pytest.warns(ConvCNPWarning, match="read as month, day, year"):
+        axis = TimeAxis.of(pd.Series(["01/02/2020", "02/02/2020"]))
+    assert axis.origin == pd.Timestamp("2020-01-02")
+
+
+def test_offsets_that_differ_become_utc():
+    column = pd.Series(["2020-03-29T01:00:00+01:00", "2020-03-29T03:00:00+02:00"])
+    axis = TimeAxis.of(column)
+    assert axis.numbers(column).tolist() == [0.0, 3600.0]
+    assert str(axis.dtype.tz) == "UTC"
+
+
+def test_clocks_without_a_zone_are_those_of_the_series():
+    zoned = pd.Series(pd.to_datetime(["2020-01-01", "2020-06-01"]).tz_localize("Europe/Berlin"))
+    naive = pd.Series(pd.to_datetime(["2020-01-01 01:00", "2020-03-29 02:30", "2020-10-25 02:30"]))
+    assert TimeAxis.of(zoned).numbers(naive)[0] == 3600.0
+    assert TimeAxis.of(naive).numbers(zoned)[0] == -7200.0  # midnight in Berlin is 23 UTC
+
+
+@pytest.mark.parametrize(
+    ("series", "asked", "sentence"),
+    [
+        (["2020-01-01"], [5.0], "Expected times as dates, like the series'"),
+        ([5.0], ["2020-01-01"], "Expected times as numbers, like the series'"),
+        (["2020-01-01", "foo", "2020-01-03", "bar"], None, "got 'foo' in row 2 of 4"),
+        (["2020-01-01", "2020-13-45"], None, "got '2020-13-45' in row 2 of 2"),
+        ([1, "foo", 3], None, "got 'foo' in row 2 of 3"),
+        ([1.0, -np.inf], None, "a finite number in every cell of 't', got -inf in row 2"),
+        ([None, None], None, "all its cells are missing"),
+    ],
+)
+def test_times_that_cannot_be_used_get_a_sentence(series, asked, sentence):
+    with pytest.raises(TableError, match=sentence):
+        axis = TimeAxis.of(pd.Series(series, name="t"))
+        axis.numbers(pd.Series(series if asked is None else asked, name="t"))

@@ -1,0 +1,218 @@
+"""Prediction in tiles: the numbers of one piece, in bounded memory."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from convcnp.core.grid import Grid
+from convcnp.core.task import Task
+from convcnp.errors import SettingError, ShapeError
+from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
+from convcnp.models.tiling import predict_in_tiles
+from helpers import assert_equal, lively, moments, random_task, rebuilt
+
+
+def tiled(model: ConvCNP, task: Task, cells_per_tile: int) -> tuple[Tensor, list[tuple[int, int]]]:
+    """Return means and standard deviations, and what was reported on the way."""
+    reports: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> None:
+        reports.append((done, total))
+
+    predictive = predict_in_tiles(model, task, cells_per_tile=cells_per_tile, progress=progress)
+    return torch.stack([predictive.mean, predictive.stddev]), reports
+
+
+def assert_tiles_equal_one_piece(
+    model: ConvCNP, task: Task, cells_per_tile: int, *, tolerance: float = 1e-9, tiles: int = 3
+) -> None:
+    prediction, reports = tiled(model.eval(), task, cells_per_tile)
+    assert len(reports) >= tiles
+    whole = moments(model, task)
+    asked = task.target_mask.expand_as(whole)
+    assert whole[asked].std() > 0.1
+    assert_equal(prediction[asked], whole[asked], tolerance)
+
+
+def series(width: float = 30.0, **options: int) -> Task:
+    return random_task(**{"num_context": 90, "num_target": 40, **options}, width=width)
+
+
+# Tiles of 4 and 20 units: the networks look 0.7 and 5.5 units around a target.
+PRESETS = {"convcnp": (convcnp, 256), "convcnpxl": (convcnpxl, 1280)}
+every_preset = pytest.mark.parametrize("preset, cells", PRESETS.values(), ids=PRESETS.keys())
+
+
+@every_preset
+@pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
+def test_tiles_give_the_numbers_of_one_piece(preset, cells, padding):
+    assert_tiles_equal_one_piece(lively(preset(padding=padding)), series(), cells)
+
+
+def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks():
+    assert_tiles_equal_one_piece(lively(convcnp_ours()), series(), 1280)
+
+
+@every_preset
+def test_tiles_give_the_numbers_of_one_piece_in_float32(preset, cells):
+    model = lively(preset()).float()
+    assert_tiles_equal_one_piece(model, series(), cells, tolerance=2e-6)
+    assert predict_in_tiles(model, series()).mean.dtype == torch.float32
+
+
+@every_preset
+def test_tiles_give_the_numbers_of_one_piece_for_batches_with_masks(preset, cells):
+    generator = torch.Generator().manual_seed(0)
+    task = series(batch_size=2, dim_y=2)
+    task = rebuilt(
+        task,
+        x_context=task.x_context + torch.tensor([0.0, 1e6]).double()[:, None, None],
+        x_target=task.x_target + torch.tensor([0.0, 1e6]).double()[:, None, None],
+        context_mask=torch.rand(task.context_mask.shape, generator=generator) < 0.7,
+        target_mask=torch.rand(task.target_mask.shape, generator=generator) < 0.5,
+    )
+    assert_tiles_equal_one_piece(lively(preset(dim_y=2)), task, cells, tiles=6)
+
+
+def test_tiles_give_the_numbers_of_one_piece_in_the_plane():
+    task = random_task(2, num_context=20, num_target=20, width=14.0)
+    assert_tiles_equal_one_piece(lively(convcnp(2, points_per_unit=4)), task, 60**2)
+
+
+@every_preset
+def test_tiles_give_the_numbers_of_one_piece_for_tasks_of_different_sizes(preset, cells):
+    small = random_task(num_context=2, num_target=1, seed=1)
+    empty = random_task(num_context=0, num_target=3, seed=2)
+    assert_tiles_equal_one_piece(lively(preset()), Task.stack([small, series(), empty]), cells)
+
+
+@every_preset
+def test_targets_far_from_all_context_are_predicted_as_in_one_piece(preset, cells):
+    task = series()
+    far = torch.tensor([-1e6, -100.0, -10.0, 31.0, 36.0, 1e4, 1e6]).double()
+    x_target = torch.cat([task.x_target, far[None, :, None]], 1)
+    task = Task(task.x_context, task.y_context, x_target)
+    assert_tiles_equal_one_piece(lively(preset()), task, cells, tiles=8)
+
+
+@every_preset
+def test_gaps_in_the_context_are_predicted_as_in_one_piece(preset, cells):
+    task = series()
+    gap = (task.x_context > 8) & (task.x_context < 22)
+    task = rebuilt(task, context_mask=~gap)
+    assert_tiles_equal_one_piece(lively(preset()), task, cells)
+
+
+def test_without_context_targets_may_be_any_distance_apart():
+    model = lively(convcnp()).eval()
+    task = Task.from_arrays([], [], [0.0, 1e6, -1e7])
+    prediction, reports = tiled(model, task, 256)
+    assert len(reports) == 3
+    assert_equal(prediction, moments(model, Task.from_arrays([], [], [0.0] * 3)))
+
+
+def test_a_domain_that_one_piece_refuses_is_predicted_in_tiles():
+    model = lively(convcnp()).eval()
+    near = random_task(num_context=5, num_target=4)
+    far = Task.from_arrays([1e6, 1e6 + 0.3], [1.0, -1.0], [1e6 + 0.1])
+    both = Task(
+        *(
+            torch.cat([getattr(near, n), getattr(far, n)], 1)
+            for n in ("x_context", "y_context", "x_target")
+        )
+    )
+    assert_equal(tiled(model, both, 2**16)[0][:, :, :4], moments(model, near))
+
+
+def test_time_stamps_keep_their_precision_in_tiles():
+    model = lively(convcnp()).float().eval()
+    task = series()
+    shifted = rebuilt(task, x_context=task.x_context + 1.7e9, x_target=task.x_target + 1.7e9)
+    assert_equal(tiled(model, shifted, 256)[0], tiled(model, task, 256)[0], 1e-4)
+
+
+@pytest.mark.parametrize(
+    "model, task, cells_per_tile",
+    [
+        (convcnp(), series(100.0, num_context=500), 2048),
+        (convcnp(padding="zeros"), series(100.0, num_context=500), 2048),
+        (convcnpxl(), series(200.0, num_context=500), 4096),
+        (convcnpxl(padding="zeros"), series(200.0, num_context=500), 4096),
+        (convcnp(2, points_per_unit=4.0), random_task(2, num_context=200, width=60.0), 200**2),
+    ],
+    ids=["convcnp", "convcnp-zeros", "convcnpxl", "convcnpxl-zeros", "convcnp-2d"],
+)
+def test_no_tile_has_a_larger_grid_than_allowed(monkeypatch, model, task, cells_per_tile):
+    sizes, on_grid = [], ConvCNP.on_grid
+
+    def recorded(self: ConvCNP, task: Task, grid: Grid) -> object:
+        sizes.append(math.prod(grid.shape))
+        return on_grid(self, task, grid)
+
+    monkeypatch.setattr(ConvCNP, "on_grid", recorded)
+    predict_in_tiles(model, task, cells_per_tile=cells_per_tile)
+    assert len(sizes) > 1
+    assert max(sizes) <= cells_per_tile
+
+
+def test_progress_counts_targets_up_to_all_of_them():
+    _, reports = tiled(lively(convcnp()), series(batch_size=2), 256)
+    assert [total for _, total in reports] == [80] * len(reports)
+    done = [done for done, _ in reports]
+    assert done == sorted(set(done))
+    assert done[-1] == 80
+
+
+def test_a_single_tile_suffices_for_a_small_task():
+    task = Task.from_arrays([0.0, 1.0], [0.0, 1.0], [0.0, 0.5, 1.0])
+    assert tiled(lively(convcnp()), task, 2**16)[1] == [(3, 3)]
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_tiles_predict_as_in_evaluation_and_leave_the_model_as_it_was(training):
+    model = lively(convcnpxl(training_margin=0.0)).train(training)
+    prediction, _ = tiled(model, series(), 1280)
+    assert model.training is training
+    assert not prediction.requires_grad
+    assert_equal(prediction, moments(model.eval(), series()))
+
+
+def test_a_model_is_left_as_it_was_after_an_error_as_well():
+    def interrupted(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    model = convcnp().train()
+    with pytest.raises(KeyboardInterrupt):
+        predict_in_tiles(model, random_task(), progress=interrupted)
+    assert model.training
+
+
+def test_the_prediction_carries_the_targets_mask():
+    mask = torch.tensor([[[True], [False]] * 3])
+    predictive = predict_in_tiles(convcnp(), rebuilt(random_task(), target_mask=mask))
+    assert torch.equal(predictive.mask, mask)
+
+
+# --- Bad input ------------------------------------------------------------------------------------
+
+
+def test_tiles_need_the_exact_margin():
+    expected = r"only with the exact margin, got margin = 0\.5; set margin to None\."
+    with pytest.raises(SettingError, match=expected):
+        predict_in_tiles(convcnp(margin=0.5), random_task())
+
+
+@pytest.mark.parametrize("cells", [0, -4])
+def test_tiles_need_cells(cells):
+    expected = f"cells_per_tile must be a positive number, got {cells}; choose one above zero"
+    with pytest.raises(SettingError, match=expected):
+        predict_in_tiles(convcnp(), random_task(), cells_per_tile=cells)
+
+
+def test_tiles_need_a_task_that_fits_the_model():
+    with pytest.raises(
+        ShapeError, match=r"This model takes tasks with Dx = 1 .* got Dx = 2 and Dy = 1"
+    ):
+        predict_in_tiles(convcnp(), random_task(2))

@@ -1,0 +1,239 @@
+"""Tables: built from result files, beside the paper's numbers, and never stale."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tools.update_tables import updated
+
+from convcnp.errors import ResultError
+from convcnp.paper.real_series import SERIES
+from convcnp.paper.tables import build_table
+from convcnp.training.experiment import Experiment
+
+ROOT = Path(__file__).parents[2]
+PAPER = """
+title = "A table"
+columns = { eq = "EQ", eq-printed = "EQ as printed", saw = "Sawtooth" }
+rows = { cnp = "CNP", convcnp = "ConvCNP" }
+[parameters]
+cnp = 66818
+convcnp = 6537
+[values]
+eq = { cnp = [-0.86, 3e-3], convcnp = [0.70, 5e-3] }
+saw = { convcnp = [1.43, 4e-3] }
+"""
+
+
+@pytest.fixture
+def folders(tmp_path):
+    experiments, results = tmp_path / "experiments", tmp_path / "results"
+    for folder in (experiments / "demo", results / "demo"):
+        folder.mkdir(parents=True)
+    (experiments / "demo/paper.toml").write_text(PAPER)
+    return experiments, results
+
+
+def write_cell(results, name, value, data, exact=None):
+    cell = {
+        "log_likelihood": value,
+        "standard_error": 0.0234,
+        "parameters": 6516,
+        "experiment": {"data": {"name": data}},
+    }
+    if exact is not None:
+        cell["exact_gp"] = {"log_likelihood": exact, "standard_error": 0.1}
+    (results / "demo" / f"{name}.json").write_text(json.dumps(cell))
+
+
+def test_ours_stands_above_the_papers_and_the_ceiling_below(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.756, "eq", exact=3.8)
+    table = build_table("demo", experiments, results)
+    assert table.header == ["Model", "Parameters", "EQ", "Sawtooth"]
+    assert table.rows == [
+        ["CNP", "", "—", "—"],
+        ["CNP, paper", "66,818", "-0.86", ""],
+        ["ConvCNP", "6,516", "0.76 ± 0.02", "—"],
+        ["ConvCNP, paper", "6,537", "0.70", "1.43"],
+        ["Exact GP", "", "3.80 ± 0.10", "—"],
+    ]
+
+
+def test_a_column_beyond_the_papers_appears_once_it_has_a_number(folders):
+    experiments, results = folders
+    write_cell(results, "eq-printed-convcnp", 1.0, "eq-printed", exact=2.0)
+    table = build_table("demo", experiments, results)
+    assert table.header[3] == "EQ as printed"
+    assert [row[2] for row in table.rows if row[0] == "ConvCNP"] == ["—"]
+
+
+def test_markdown_and_csv_hold_the_same_cells(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.756, "eq")
+    table = build_table("demo", experiments, results)
+    lines = table.markdown().splitlines()
+    from_markdown = [line.strip("| ").split(" | ") for line in (lines[0], lines[4])]
+    from_csv = list(csv.reader(io.StringIO(table.csv())))
+    assert from_markdown == [from_csv[0], from_csv[3]]
+
+
+LISTING = """
+title = "A listing"
+columns = [
+  { label = "Score", value = "{at}log_likelihood", error = "{at}standard_error" },
+  { label = "Interval", value = "{at}real.interval", digits = 3 },
+]
+[[rows]]
+label = "Ours"
+cell = "eq-convcnp"
+at = ""
+paper = ["0.70", ""]
+[[rows]]
+label = "Others"
+cell = "eq-convcnp"
+at = "others."
+[[rows]]
+label = "Not trained"
+cell = "eq-cnp"
+at = ""
+"""
+
+
+def test_a_listing_takes_its_numbers_from_where_its_columns_say(folders):
+    experiments, results = folders
+    (experiments / "demo/paper.toml").write_text(LISTING)
+    cell = {
+        "log_likelihood": 0.756,
+        "standard_error": 0.0234,
+        "real": {"interval": -4.2},
+        "others": {"real": {"interval": -5}},
+    }
+    (results / "demo/eq-convcnp.json").write_text(json.dumps(cell))
+    table = build_table("demo", experiments, results)
+    assert table.header == ["Model", "Score", "Interval"]
+    assert table.rows == [
+        ["Ours", "0.76 ± 0.02", "-4.200"],
+        ["Ours, paper", "0.70", ""],
+        ["Others", "—", "-5.000"],
+        ["Not trained", "—", "—"],
+    ]
+
+
+@pytest.mark.parametrize("name", ["table2", "figure3"])
+def test_the_tables_of_series_are_laid_out(name):
+    table = build_table(name, ROOT / "experiments", ROOT / "results")
+    assert all(len(row) == len(table.header) for row in table.rows)
+    assert any("ConvCNP" in row[0] for row in table.rows)
+
+
+def test_an_unknown_table_and_a_broken_result_are_named(folders):
+    experiments, results = folders
+    with pytest.raises(ResultError, match=r"one of \['demo', 'real-series', .*\], got 'table9'"):
+        build_table("table9", experiments, results)
+    (results / "demo/eq-cnp.json").write_text("{")
+    with pytest.raises(ResultError, match=r"eq-cnp\.json must be a result file in JSON"):
+        build_table("demo", experiments, results)
+
+
+def write_series(results, name, **methods):
+    """Write a result file; a method has (log-likelihood, CRPS, coverage, seconds) per removal."""
+
+    def seeds(likelihood, crps, coverage, seconds):
+        # Means and medians over the seeds are the values given; the mean of the seconds is not.
+        return [
+            {"log_likelihood": likelihood + d, "crps": crps + d, "coverage": coverage, "seconds": s}
+            for d, s in ((-0.5, seconds), (0.0, seconds), (0.5, 100 * seconds))
+        ]
+
+    content = {
+        "num_points": 91,
+        "methods": {
+            method: {"scores": {"random": seeds(*random), "blocks": seeds(*blocks)}}
+            for method, (random, blocks) in methods.items()
+        },
+    }
+    (results / "real-series").mkdir(exist_ok=True)
+    (results / "real-series" / f"{name}.json").write_text(json.dumps(content))
+
+
+def test_real_series_are_rows_and_the_sums_count_losses_as_well(folders):
+    experiments, results = folders
+    write_series(
+        results,
+        "hare",
+        general=((-4.5, 11.0, 0.9, 0.01), (-5.0, 13.0, 0.8, 0.01)),
+        gp=((-4.6, 10.0, 0.9, 2.0), (-4.9, 12.0, 0.9, 6.0)),
+        linear=((-4.6, 15.0, 0.9, 0.001), (-9.0, 19.0, 0.4, 0.001)),
+    )
+    write_series(results, "nile", gp=((-6.3, 70.0, 1.0, 3.0), (-6.4, 80.0, 0.9, 5.0)))
+    table = build_table("real-series", experiments, results)
+    assert table.header[3:] == [
+        *("General model", "Fitted GP", "Cubic splines", "Linear interpolation")
+    ]
+    assert table.rows == [
+        ["nile", "91", "random", "—", "-6.30", "—", "—"],
+        ["nile", "91", "blocks", "—", "-6.40", "—", "—"],
+        ["hare", "91", "random", "-4.50", "-4.60", "—", "-4.60"],
+        ["hare", "91", "blocks", "-5.00", "-4.90", "—", "-9.00"],
+        ["Log-likelihood at least the GP's", "", "", "1 of 2", "—", "—", "1 of 2"],
+        ["CRPS at most the GP's", "", "", "0 of 2", "—", "—", "0 of 2"],
+        ["Coverage of 90 % intervals, mean", "", "", "85%", "92%", "—", "65%"],
+        ["Seconds, mean", "", "", "0.01", "4", "—", "0.001"],
+        ["Times faster than the GP, median", "", "", "400", "—", "—", "4,000"],
+    ]
+
+
+def test_each_score_on_real_series_has_a_table(folders):
+    experiments, results = folders
+    write_series(results, "hare", gp=((-4.6, 10.04, 0.91, 2.0), (-4.9, 12.0, 0.9, 6.0)))
+    for name, cell in (("crps", "10"), ("coverage", "91%"), ("seconds", "2")):
+        rows = build_table(f"real-series-{name}", experiments, results).rows
+        assert [row[4] for row in rows[:1]] == [cell]
+        assert len(rows) == 2
+
+
+def test_a_table_of_real_series_without_results_says_how_to_make_them(folders):
+    with pytest.raises(ResultError, match="got none; run `convcnp compare`"):
+        build_table("real-series", *folders)
+
+
+def test_the_tables_of_readme_and_docs_are_not_stale():
+    command = [sys.executable, str(ROOT / "tools/update_tables.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_table_with_a_hyphen_in_its_name_is_written_between_its_marks():
+    text = updated("before\n<!-- real-series -->\nold\n<!-- /real-series -->\nafter\n")
+    assert text.startswith("before\n<!-- real-series -->\n| Series | Points | Removed |")
+    assert text.endswith("|\n<!-- /real-series -->\nafter\n")
+
+
+def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
+    paths = [p for p in (ROOT / "results").glob("*/*.json") if p.parent.name != "real-series"]
+    assert len(paths) > 50
+    for path in paths:
+        result = json.loads(path.read_text())
+        experiment = ROOT / "experiments" / path.parent.name / f"{path.stem}.toml"
+        assert experiment.exists(), path
+        assert result["name"] == f"{path.parent.name}/{path.stem}"
+        wanted = Experiment.load(experiment).training.steps
+        assert result["experiment"]["training"]["steps"] == wanted, path
+        assert result["steps"] >= 100
+        assert result["num_tasks"] >= 1000
+
+
+def test_every_real_series_has_the_results_of_every_fitted_method_from_a_commit():
+    for name in SERIES:
+        result = json.loads((ROOT / f"results/real-series/{name}.json").read_text())
+        assert result["name"] == f"real-series/{name}"
+        assert {"gp", "splines", "linear"} <= set(result["methods"])
+        for method in result["methods"].values():
+            assert "dirty" not in method["commit"]
+            for scores in method["scores"].values():
+                assert [score["seed"] for score in scores] == [0, 1, 2]

@@ -1,0 +1,151 @@
+"""How far to trust a model: scores of values that were hidden."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+import convcnp
+from convcnp import Predictor
+from convcnp.cli import app
+from convcnp.data.table import digest_of
+from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.predict import calibration
+from convcnp.predict.calibration import Calibration, calibrations, held_out_images, held_out_source
+from helpers import (
+    TINY_IMAGES,
+    picture,
+    points_frame,
+    saved,
+    series_frame,
+    write_pictures,
+    write_untrained,
+)
+
+
+def test_coverage_is_the_share_of_values_inside_the_central_interval():
+    below = np.array([0.01, 0.2, 0.4, 0.6, 0.9])
+    found = Calibration(below, np.zeros(5), np.zeros(5))
+    assert [found.coverage(level) for level in (0.5, 0.8, 0.9, 0.95)] == [0.4, 0.8, 0.8, 0.8]
+    assert found.summary["coverage80"] == 0.8
+    assert found.summary["values"] == 5
+    assert found.verdict.startswith("too narrow: 90 % intervals hold 80%")
+    even = (np.arange(100) + 0.5) / 100
+    assert Calibration(even, even, even).verdict.startswith("about right")
+    assert Calibration(0 * even + 0.5, even, even).verdict.startswith("wider than needed")
+
+
+def test_only_held_out_series_of_the_training_table_are_used(own_series):
+    predictor = convcnp.load(own_series / "model")
+    frame, digest = series_frame(), digest_of((own_series / "table.csv").read_bytes())
+    trained = predictor.experiment.source()
+    own = held_out_source(predictor, frame, digest, {})
+    assert set(own.own.x[:, 0]) == set(trained.held_out("test").own.x[:, 0])
+    other = held_out_source(predictor, frame, "another", {})
+    assert len(other.own.x) == len(frame)
+    for names in ({"value": ["v"]}, {"time": "t"}, {"group": "id"}):
+        assert held_out_source(predictor, frame, digest, names).part == "test"
+    assert held_out_source(predictor, frame, digest, {"group": ""}).part == "all"
+
+
+def test_a_training_table_that_has_changed_is_warned_of(own_series, tmp_path):
+    for name in ("table.csv", "model"):
+        copy = shutil.copytree if (own_series / name).is_dir() else shutil.copy
+        copy(own_series / name, tmp_path / name)
+    table, described = tmp_path / "table.csv", tmp_path / "model/result.json"
+    described.write_text(described.read_text().replace(str(own_series), str(tmp_path)))
+    arguments = ["check", str(tmp_path / "model"), "--data", str(table), "--tasks", "5"]
+    assert "never saw" in (told := CliRunner().invoke(app, arguments)).output
+    assert "changed since training" not in told.output
+    table.write_text(table.read_text() + "new,1.0,10.0\nnew,2.0,10.0\nnew,3.0,10.0\n")
+    assert "has changed since training" in CliRunner().invoke(app, arguments).output
+
+
+def test_scores_are_in_the_users_units_and_those_of_the_predictions(own_series):
+    predictor = convcnp.load(own_series / "model")
+    source = held_out_source(predictor, series_frame(seed=5), "another", {})
+    found = calibrations(predictor, source, tasks=30)["v"]
+    assert len(found.below) > 200
+    # A Gaussian with its own mean and spread, three over the root of two, scores -2.2.
+    assert -4 < found.summary["log_likelihood"] < -1
+    assert 0.3 < found.summary["crps"] < 3
+    again = calibrations(predictor, source, tasks=30)["v"]
+    assert np.array_equal(found.below, again.below)
+    truth = source.draw_as_is(25, calibration.seeded(calibration.TEST_SEEDS[0], 0))
+    first = truth[truth.context_mask.flatten(1).any(1)][0]
+    seen, asked = first.context_mask[0, :, 0], first.target_mask[0, :, 0]
+    scored = predictor.score(
+        (first.x_context[0, seen, 0].numpy(), first.y_context[0, seen, 0].numpy()),
+        (first.x_target[0, asked, 0].numpy(), first.y_target[0, asked, 0].numpy()),
+    )["value0"]
+    count = scored["values"]
+    assert found.log_prob[:count].mean() == pytest.approx(scored["log_likelihood"], abs=1e-3)
+    assert found.crps[:count].mean() == pytest.approx(scored["crps"], abs=1e-3)
+
+
+def test_a_model_of_one_channel_takes_columns_one_by_one(own_series):
+    predictor = convcnp.load(own_series / "model")
+    frame = series_frame(seed=5).assign(w=lambda f: f["v"] + 1)
+    source = held_out_source(predictor, frame, "", {"value": ["v", "w"]})
+    assert set(calibrations(predictor, source, tasks=4)) == {"v", "w"}
+    with pytest.raises(ShapeError, match="takes 1 input"):
+        held_out_source(predictor, points_frame(), "", {"inputs": ("east", "north")})
+
+
+def test_only_held_out_images_of_the_training_folder_are_used(own_images, tmp_path):
+    predictor = convcnp.load(own_images / "model")
+    own = held_out_images(predictor, own_images / "photos")
+    trained = predictor.experiment.source()
+    assert own.own.tolist() == trained.held_out("test").own.tolist()
+    other = held_out_images(predictor, write_pictures(tmp_path / "other", count=3))
+    assert len(other.own) == 3
+    moved = shutil.copytree(own_images / "photos", tmp_path / "moved")
+    assert len(held_out_images(predictor, moved).own) == 1
+
+
+def test_a_folder_that_has_changed_since_training_gets_a_warning(own_images, tmp_path):
+    folder = write_pictures(tmp_path / "photos")
+    fitted = Predictor.fit(folder, minutes=0.1, settings=TINY_IMAGES)
+    saved(folder / "new.png", picture(seed=99))
+    with pytest.warns(ConvCNPWarning, match="has changed since training"):
+        assert len(held_out_images(fitted, folder).own) == 9
+
+
+def test_hidden_pixels_alone_are_scored_channel_by_channel(own_images):
+    predictor = convcnp.load(own_images / "model")
+    source = held_out_images(predictor, own_images / "photos")
+    found = calibrations(predictor, source, tasks=5)
+    assert list(found) == ["red", "green", "blue"]
+    task = source.draw(5, calibration.seeded(calibration.TEST_SEEDS[0], 0))
+    hidden = task.target_mask[..., 0]
+    assert len(found["red"].below) == hidden.sum()
+    with torch.no_grad():
+        expected = predictor.model(task).log_prob(task.y_target)[..., 1][hidden]
+    assert found["green"].log_prob == pytest.approx(expected.numpy(), abs=1e-5)
+
+
+def test_shipped_models_of_images_are_checked_in_their_channels(digits, tmp_path):
+    write_untrained(tmp_path, "mnist", {"name": "grid-convcnp"})
+    source = held_out_images(convcnp.load(tmp_path), write_pictures(tmp_path / "photos"))
+    assert (source.values, len(source.own)) == (("grey",), 8)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "channels"),
+    [("own_series", "table.csv", 1), ("own_points", "table.csv", 1), ("own_images", "photos", 3)],
+)
+def test_the_command_prints_scores_and_draws_them(kind, data, channels, request, tmp_path):
+    folder, plot = request.getfixturevalue(kind), tmp_path / "calibration.png"
+    arguments = ["check", str(folder / "model"), "--data", str(folder / data)]
+    options = ["--tasks", "6", "--plot", str(plot)]
+    told = CliRunner().invoke(app, [*arguments, *options])
+    assert told.exit_code == 0, told.output
+    assert "90 % intervals hold" in " ".join(told.output.split())
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    as_json = CliRunner().invoke(app, [*arguments, "--tasks", "6", "--json"]).stdout
+    scores, *others = json.loads(as_json).values()
+    assert len(others) == channels - 1
+    assert {"log_likelihood", "crps", "coverage50", "coverage95", "values"} <= set(scores)

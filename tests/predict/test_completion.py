@@ -1,0 +1,227 @@
+"""Completion of photographs: what is missing, what is filled, and what is refused."""
+
+import sys
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from convcnp.cli import main
+from convcnp.data.images.photo import Photo
+from convcnp.errors import DataError, OutputError, SettingError, ShapeError
+from convcnp.models.convcnp import convcnp
+from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp
+from convcnp.predict.completion import (
+    DEFAULT_MODEL,
+    Completion,
+    all_but,
+    complete,
+    read_mask,
+    within,
+)
+from convcnp.predict.zoo import load
+from helpers import assert_equal, lively, random_array, saved, write_untrained
+
+# --- What is missing ------------------------------------------------------------------------------
+
+
+def test_bright_pixels_of_a_mask_are_missing(tmp_path):
+    array = np.zeros((4, 5), dtype=np.uint8)
+    array[2, 3] = 255
+    path = saved(tmp_path / "mask.png", array)
+    assert torch.nonzero(read_mask(path, (4, 5))).tolist() == [[2, 3]]
+    with pytest.raises(ShapeError, match=r"expected 6 x 4 pixels, got 5 x 4 in .*mask.png"):
+        read_mask(path, (4, 6))
+
+
+def test_masks_of_every_kind_mark_what_is_bright_and_opaque(tmp_path):
+    hole = np.zeros((4, 5), dtype=bool)
+    hole[2, 3] = True
+    red = np.zeros((4, 5, 3), dtype=np.uint8)
+    red[hole, 0] = 255
+    masks = {
+        "deep.png": np.where(hole, 50_000, 5_000).astype(np.uint16),
+        "opaque.png": np.stack([np.full((4, 5), 255), 255 * hole], -1).astype(np.uint8),
+        "red.png": red,
+        "bilevel.png": hole,
+    }
+    for name, array in masks.items():
+        assert read_mask(saved(tmp_path / name, array), (4, 5)).numpy().tolist() == hole.tolist()
+
+
+def test_a_mask_that_marks_nothing_is_named(tmp_path):
+    path = saved(tmp_path / "mask.png", np.full((4, 5), 51, dtype=np.uint8))
+    with pytest.raises(DataError, match=r"brightest pixel of .*mask.png has 20% of white"):
+        read_mask(path, (4, 5))
+
+
+@pytest.mark.parametrize(
+    "keep, kept", [("5%", 10), ("0.05", 10), (" 12.5 %", 25), ("0%", 0), ("100%", 200), ("1", 200)]
+)
+def test_a_share_is_kept_at_random(keep, kept):
+    missing = all_but(keep, (10, 20), seed=1)
+    assert (~missing).sum() == kept
+    assert torch.equal(missing, all_but(keep, (10, 20), seed=1))
+    if 0 < kept < 200:
+        assert not torch.equal(missing, all_but(keep, (10, 20), seed=2))
+
+
+@pytest.mark.parametrize("keep", ["", "some", "120%", "-5%", "5", "1.2.3", "5%%", "nan"])
+def test_an_impossible_share_is_refused(keep):
+    with pytest.raises(SettingError, match=r"--keep must be a share .* got '.*'; write 5%"):
+        all_but(keep, (4, 4), seed=1)
+
+
+def test_a_box_is_left_top_width_height():
+    missing = within("1, 2,3,1", (4, 5))
+    assert torch.nonzero(missing).tolist() == [[2, 1], [2, 2], [2, 3]]
+    assert within("0,0,5,4", (4, 5)).all()
+
+
+@pytest.mark.parametrize(
+    "box", ["", "1,2,3", "1,2,0,4", "3,0,3,1", "0,4,1,1", "-1,0,2,2", "a,b,c,d"]
+)
+def test_an_impossible_box_is_refused(box):
+    with pytest.raises(SettingError, match=r"--box must be left,top,width,height.*of 5 x 4, got"):
+        within(box, (4, 5))
+
+
+# --- Completion -----------------------------------------------------------------------------------
+
+
+def random_photo(channels: int, missing: float = 0.6) -> Photo:
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(20, 24, channels, generator=generator)
+    return Photo(pixels, torch.rand(20, 24, generator=generator) < missing)
+
+
+def colour_model():
+    return lively(grid_convcnp(dim_y=3)).float().eval()
+
+
+def grey_model():
+    return lively(grid_convcnp()).float().eval()
+
+
+@pytest.mark.parametrize("build", [grey_model, colour_model])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_given_pixels_stay_and_missing_ones_are_the_mean(build, channels):
+    photo = random_photo(channels)
+    completion = complete(build(), photo)
+    assert completion.mean.shape == completion.stddev.shape == (20, 24, channels)
+    assert torch.equal(completion.pixels[~photo.missing], photo.pixels[~photo.missing])
+    mean = completion.mean.clamp(0, 1)
+    assert torch.equal(completion.pixels[photo.missing], mean[photo.missing])
+    assert (completion.doubt[photo.missing] >= 0.1).all()
+    assert not completion.doubt[~photo.missing].any()
+
+
+def test_what_stands_at_missing_pixels_does_not_matter():
+    photo, model = random_photo(3), colour_model()
+    other = Photo(torch.where(photo.missing[..., None], 0.123, photo.pixels), photo.missing)
+    assert torch.equal(complete(model, other).pixels, complete(model, photo).pixels)
+
+
+def test_tiles_do_not_show():
+    photo, model, reports = random_photo(3), colour_model(), []
+    whole = complete(model, photo)
+    tiles = complete(
+        model, photo, pixels_per_tile=32 * 32, progress=lambda *report: reports.append(report)
+    )
+    assert len(reports) > 3
+    assert_equal(tiles.mean, whole.mean, 1e-5)
+    assert_equal(tiles.stddev, whole.stddev, 1e-5)
+
+
+def test_a_grey_model_sees_the_channels_one_by_one():
+    photo, model = random_photo(3), grey_model()
+    green = Photo(photo.pixels[..., 1:2], photo.missing)
+    assert_equal(complete(model, green).mean[..., 0], complete(model, photo).mean[..., 1], 1e-6)
+
+
+def test_a_model_that_is_not_of_images_is_refused():
+    with pytest.raises(ShapeError, match="needs a model of images, got a ConvCNP"):
+        complete(convcnp(), random_photo(1))
+
+
+def test_pictures_are_written(tmp_path):
+    photo = random_photo(3)
+    completion = Completion(photo, torch.full((20, 24, 3), 0.5), torch.full((20, 24, 3), 0.2))
+    completed, stddev, figure = completion.write(tmp_path / "new", "photo")
+    arrays = []
+    for path in (completed, stddev, figure):
+        with Image.open(path) as image:
+            arrays.append(np.array(image))
+    assert (arrays[0] == (255 * completion.pixels).round().byte().numpy()).all()
+    assert (arrays[1] == 255 * photo.missing.numpy()).all()
+    assert arrays[2].shape[1] > 1000
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        OutputError, match=r"Expected a directory that can be written, but .*file cannot"
+    ):
+        completion.write(tmp_path / "file", "photo")
+
+
+def test_the_default_model_ships_and_knows_colours():
+    model = load(DEFAULT_MODEL).model
+    assert isinstance(model, GridConvCNP)
+    assert model.dim_y == 3
+
+
+@pytest.mark.parametrize("shape", [(1, 200), (200, 1)])
+def test_the_figure_of_a_long_picture_has_a_bounded_size(shape):
+    missing = torch.ones(shape, dtype=torch.bool)
+    blank = torch.zeros(*shape, 1)
+    figure = Completion(Photo(blank, missing), blank, blank + 0.1).figure()
+    assert 1 < figure.get_figheight() < 13
+
+
+# --- The command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Leave a directory as a finished run would, with an untrained model of colour images."""
+    directory = tmp_path_factory.mktemp("run")
+    write_untrained(directory, "celeba32", {"name": "grid-convcnp"})
+    return directory
+
+
+def run(monkeypatch, *arguments):
+    monkeypatch.setattr(sys, "argv", ["convcnp", "complete", *map(str, arguments)])
+    main()
+
+
+def test_the_command_writes_three_pictures(trained, tmp_path, monkeypatch, capsys):
+    photo = saved(tmp_path / "photo.jpg", random_array(20, 30, 3))
+    mask = saved(tmp_path / "mask.png", random_array(20, 30) > 250)
+    options = ["--mask", mask, "--keep", "50%", "--box", "0,0,5,5"]
+    with pytest.raises(SystemExit) as stop:
+        run(monkeypatch, photo, *options, "--model", trained, "--out", tmp_path / "out")
+    assert stop.value.code == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"photo-completed.png", "photo-stddev.png", "photo-figure.png"}
+    output = " ".join(capsys.readouterr().out.split())
+    assert "of 30 x 20 pixels" in output
+    assert "photo-completed.png" in output
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ([], "all of"),
+        (["--keep", "lots"], "--keep must be a share"),
+        (["--box", "0,0,99,99"], "--box must be left,top,width,height"),
+        (["--mask", "nothing.png"], "nothing.png does not exist"),
+        (["--keep", "5%", "--model", "nothing"], "Expected the name of a shipped model"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_exit_code_2(
+    options, sentence, tmp_path, monkeypatch, capsys
+):
+    photo = saved(tmp_path / "photo.png", random_array(20, 30))
+    with pytest.raises(SystemExit) as stop:
+        run(monkeypatch, photo, *options)
+    assert stop.value.code == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())

@@ -1,0 +1,181 @@
+"""Settings chosen from data: what they are, what they follow from, and that they can be given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.data.table import Rows, choose_layout
+from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
+from convcnp.training.own import choices
+from convcnp.training.own.choices import Wanted
+from convcnp.training.own.table import plan_table, typical_gaps
+from helpers import TINY, points_frame, series_frame
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Take a pace as given in place of a rehearsal."""
+    monkeypatch.setattr(choices, "_rehearse", lambda *_: choices._Pace(0.1, 0.05))
+
+
+def planned(frame, overrides=(), minutes=10.0, **names):
+    said = []
+    wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
+    return plan_table(frame, "table.csv", "", wanted, said.append), " ".join(said)
+
+
+def long_series(rows=400, gap=1.0):
+    t = gap * np.arange(rows)
+    return pd.DataFrame({"t": t, "v": np.sin(t / (7 * gap))})
+
+
+def test_every_choice_is_explained_and_a_given_one_is_kept():
+    frame = series_frame()
+    experiment, said = planned(frame)
+    for sentence in (
+        "Learning 'v' over 't' from 12 series by 'id', 288 rows",
+        "the typical gap",
+        "A task is a whole series",
+        "relative to the mean and spread of all training rows",
+        "cells per unit",
+        "halves the grid",
+        "A step sees",
+        "Training takes 4,500 steps, as a step takes 100 ms and 10 minutes were given",
+    ):
+        assert sentence in said
+    assert experiment.training.steps == 4500
+    assert planned(frame, minutes=1.0)[0].training.steps == 450
+    given = ["training.steps=7", "model.points_per_unit=2.5", "data.units=series"]
+    experiment, said = planned(frame, given)
+    assert experiment.training.steps == 7
+    assert experiment.model["points_per_unit"] == 2.5
+    assert experiment.data["units"] == "series"
+    assert "training.steps = 7, as given." in said
+
+
+def test_settings_come_from_a_file_too(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
+    wanted = Wanted.of({}, path, ["training.seed=4"])
+    experiment = plan_table(series_frame(), "table.csv", "", wanted)
+    assert experiment.model["name"] == "convcnpxl"
+    assert experiment.data["window"] == 11
+    assert experiment.training.seed == 4
+
+
+def test_units_are_learned_from_the_training_series_alone():
+    frame = series_frame(30)
+    layout = choose_layout(frame)
+    held = Rows.of(frame, layout).of_part("test")
+    name = held.labels[np.flatnonzero(held.lengths)[0]]
+    changed = frame.assign(v=frame["v"].where(frame["id"] != name, 1e6))
+    first, second = planned(frame)[0], planned(changed)[0]
+    assert first.data["level"] == second.data["level"]
+    assert first.data["level"][0] == pytest.approx(10, abs=0.5)
+    assert first.data["scale"][0] == pytest.approx(3 / 2**0.5, abs=0.2)
+
+
+def test_a_series_that_climbs_is_seen_relative_to_each_window():
+    frame = long_series()
+    assert planned(frame)[0].data["units"] == "fixed"
+    climbing = frame.assign(v=frame["v"] + frame["t"] / 40)
+    assert planned(climbing)[0].data["units"] == "series"
+
+
+def test_levels_that_differ_much_are_taken_from_each_series():
+    frame = series_frame(20)
+    size = frame["id"].str[1:].astype(int)
+    assert planned(frame)[0].data["units"] == "fixed"
+    for changed in (frame["v"] + 100 * size, (frame["v"] - 10) * 3.0**size):
+        experiment, said = planned(frame.assign(v=changed))
+        assert experiment.data["units"] == "series"
+        assert "level and spread of each task" in said
+
+
+def test_the_time_unit_is_the_typical_gap_and_nothing_else_depends_on_the_users():
+    hourly, in_days = long_series(), long_series(gap=1 / 24)
+    first, second = planned(hourly)[0], planned(in_days)[0]
+    assert first.data["gap"] == (1.0,)
+    assert second.data["gap"][0] == pytest.approx(1 / 24)
+    assert first.model == second.model
+    dated = hourly.assign(t=pd.Timestamp("2024-01-01") + pd.to_timedelta(hourly["t"], unit="h"))
+    experiment, said = planned(dated)
+    assert experiment.data["gap"] == (3600.0,)
+    assert "One unit of input is 01:00:00" in said
+
+
+def test_inputs_of_one_kind_share_a_unit_and_others_do_not():
+    frame = points_frame()
+    layout = choose_layout(frame, inputs=("east", "north"))
+    shared = typical_gaps(Rows.of(frame, layout))
+    assert shared[0] == shared[1]
+    own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), layout))
+    assert own[1] / own[0] == pytest.approx(1000, rel=0.2)
+
+
+def test_longer_tasks_get_a_network_that_sees_farther():
+    few, many = (planned(long_series(rows))[0].model["down"] for rows in (80, 2000))
+    assert len(few) < len(many)
+    assert planned(long_series(), ["model.down=[8, 9, 10]"])[0].model["up"] == (9, 8, 8)
+
+
+def test_bursts_get_a_finer_grid_and_rounding_a_floor():
+    regular = long_series()
+    assert planned(regular)[0].model["points_per_unit"] == 3
+    bursts = regular.assign(t=np.cumsum(np.tile([0.2, 0.2, 1.0, 1.0, 1.0], 80)))
+    assert planned(bursts)[0].model["points_per_unit"] == 8
+    assert planned(regular)[0].model["sigma_floor"] == 1e-3
+    rounded = regular.assign(v=regular["v"].round(1))
+    floor = 0.1 / 12**0.5 / regular["v"].std()
+    assert planned(rounded)[0].model["sigma_floor"] == pytest.approx(floor, rel=0.1)
+
+
+def test_a_rehearsal_measures_steps_and_validation(monkeypatch):
+    monkeypatch.undo()
+    experiment, said = planned(series_frame(), [s for s in TINY if "steps" not in s], minutes=0.02)
+    assert experiment.training.steps >= 20
+    assert "as a step takes" in said
+
+
+@pytest.mark.parametrize(
+    ("frame", "names", "sentence"),
+    [
+        (series_frame(40, rows=2), {}, "at least 3 rows with a value, but the longest of 40 has 2"),
+        (series_frame(3, rows=6), {}, "at least 5 series, or 60 rows .* got 3 series and 18 rows"),
+        (series_frame().assign(v=4.0), {}, "vary in 'v', but in the training part it is 4 every"),
+        (
+            series_frame().assign(v=1e200),
+            {},
+            "a number below 1e.30 in every cell of 'v', got 1e.200",
+        ),
+        (series_frame().assign(t=5.0), {}, "Expected rows that differ in 't', but within every"),
+        (series_frame(), {"value": ["w"]}, "Expected a column 'w'"),
+        (series_frame(), {"time": "id", "group": ""}, "number|date"),
+    ],
+    ids=[
+        *("one row", "few rows", "constant", "huge", "one time", "no such column"),
+        "words as times",
+    ],
+)
+def test_a_table_with_nothing_to_learn_from_is_refused(frame, names, sentence):
+    with pytest.raises(TableError, match=sentence):
+        planned(frame, **names)
+
+
+def test_settings_that_cannot_be_are_refused():
+    with pytest.raises(SettingError, match="minutes must be a positive number, got 0"):
+        planned(series_frame(), minutes=0.0)
+    with pytest.raises(ExperimentError, match=r"Unknown key 'training.step'.*'steps'"):
+        planned(series_frame(), ["training.step=5"])
+    with pytest.raises(ExperimentError, match=r"data\.window"):
+        planned(series_frame(), ["data.window=wide"])
+    for setting, sentence in (
+        ("model.points_per_unit=0", r"model.points_per_unit must be a positive number, got 0"),
+        ("model.down=[]", r"model.down must have the channels of at least one halving"),
+        ("data.gap=[1.0, 2.0]", r"data.gap must have one number per input: expected 1, got"),
+        ("data.scale=[1.0, 2.0]", r"data.scale must have one number per value column: expected 1"),
+    ):
+        with pytest.raises(SettingError, match=sentence):
+            planned(series_frame(), [setting])
+    with pytest.raises(GridTooLargeError, match="fewer points per unit"):
+        planned(series_frame(), ["model.points_per_unit=1e7"])
