@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from convcnp.errors import ConvCNPError, SettingError, import_extra
+from convcnp.errors import ConvCNPError, SettingError
+from convcnp.extras import import_extra
 
 app = typer.Typer(
     help="Predictions with honest uncertainty from irregular series and scattered points.",
@@ -417,10 +418,11 @@ def complete(
     from rich.progress import Progress
 
     from convcnp.data.images.photo import Photo
-    from convcnp.errors import SettingError, writing
+    from convcnp.errors import SettingError
     from convcnp.predict.completion import DEFAULT_MODEL, all_but, read_mask, within
     from convcnp.predict.completion import complete as fill
     from convcnp.predict.zoo import load
+    from convcnp.storage import writing
 
     given = Photo.read(photo)
     if mask is not None:

@@ -16,13 +16,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from convcnp.errors import (
-    OutputError,
-    SettingError,
-    TableError,
-    import_extra,
-    warnings_said,
-)
+from convcnp.cli.console import warnings_said
+from convcnp.errors import OutputError, SettingError, TableError
+from convcnp.extras import import_extra
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Columns, SeriesTable
 from convcnp.frames.targets import MOST, asked_times

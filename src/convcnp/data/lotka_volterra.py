@@ -20,7 +20,8 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser
 from convcnp.data.source import Familiar, Part, drawn_sizes, split
-from convcnp.errors import SettingError, check_positive, import_extra
+from convcnp.errors import SettingError, check_positive
+from convcnp.extras import import_extra
 
 CHANNELS = ("prey", "predators")
 # Tasks count animals in units of this many thousands, so that networks see numbers about one.

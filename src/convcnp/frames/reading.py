@@ -14,7 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import TableError, did_you_mean, import_extra
+from convcnp.errors import TableError, did_you_mean
+from convcnp.extras import import_extra
 from convcnp.frames.kinds import DATE
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds

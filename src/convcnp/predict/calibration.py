@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from convcnp.cli.console import warnings_said
 from convcnp.cli.predict import check_outputs, write_file
 from convcnp.core.image_task import ImageTask
 from convcnp.core.predictive import GaussianPredictive
@@ -30,7 +31,7 @@ from convcnp.data.table import (
     read_bytes,
     with_channels,
 )
-from convcnp.errors import ConvCNPWarning, ShapeError, warnings_said
+from convcnp.errors import ConvCNPWarning, ShapeError
 from convcnp.frames.reading import read_table
 from convcnp.plots.drawing import BLUE, as_png, new_figure
 from convcnp.predict.predictor import Predictor

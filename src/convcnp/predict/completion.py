@@ -14,11 +14,13 @@ from torch import Tensor
 
 from convcnp.core.image_task import ImageTask
 from convcnp.data.images.photo import Photo
-from convcnp.errors import DataError, SettingError, ShapeError, import_extra, writing
+from convcnp.errors import DataError, SettingError, ShapeError
+from convcnp.extras import import_extra
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.models.tiling import predict_in_tiles
 from convcnp.plots.drawing import new_figure, save_figure, show_image
+from convcnp.storage import writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -26,7 +26,6 @@ from convcnp.errors import (
     SettingError,
     ShapeError,
     TableError,
-    writing,
 )
 from convcnp.frames.containers import Opened, opened
 from convcnp.frames.kinds import numbers
@@ -37,7 +36,7 @@ from convcnp.predict.batches import Predictions, Progress, predict_many, reach
 from convcnp.predict.points import AskedPoints, PointsTable, predict_points
 from convcnp.predict.sampling import sample_curves
 from convcnp.predict.user_units import as_seen
-from convcnp.storage import read_tensors, write_atomically, write_tensors
+from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.evaluation import covered, crps
 from convcnp.training.experiment import Experiment
 from convcnp.training.loop import BEST

@@ -27,7 +27,8 @@ from torch import Tensor
 
 from convcnp.core.task import Task
 from convcnp.data.source import Source, seeded
-from convcnp.errors import CheckpointError, DivergedError, import_extra
+from convcnp.errors import CheckpointError, DivergedError
+from convcnp.extras import import_extra
 from convcnp.models.base import Model
 from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.training.evaluation import (

@@ -16,10 +16,10 @@ import torch
 
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import Source
-from convcnp.errors import CheckpointError, ExperimentError, ResultError, writing
+from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.models.base import Model
 from convcnp.paper.scores import further_scores
-from convcnp.storage import write_atomically
+from convcnp.storage import write_atomically, writing
 from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.training.experiment import EvaluationSettings, Experiment
 from convcnp.training.loop import CHECKPOINT, Reporter, train

@@ -21,7 +21,8 @@ from convcnp.data.files import data_file
 from convcnp.data.images.photo import decoded
 from convcnp.data.images.source import ImageSet, ImageSource
 from convcnp.data.source import PARTS
-from convcnp.errors import DataError, check_positive, import_extra
+from convcnp.errors import DataError, check_positive
+from convcnp.extras import import_extra
 
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 _KEPT_BYTES = 2**31  # decoded images are kept up to this size of the whole set

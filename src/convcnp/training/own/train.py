@@ -11,11 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from convcnp.cli.console import warnings_said
 from convcnp.data.images.files import holds_images
 from convcnp.data.table import digest_of, read_bytes
-from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
+from convcnp.errors import CheckpointError, OutputError, TableError
 from convcnp.frames.reading import plain, read_table
-from convcnp.storage import write_atomically
+from convcnp.storage import write_atomically, writing
 from convcnp.training.experiment import Experiment, read_toml
 from convcnp.training.loop import Reporter
 from convcnp.training.own.choices import Say, Wanted, merge
