@@ -12,7 +12,8 @@ import torch
 
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Finding
-from convcnp import ConvCNP, Task, convcnp, predict_in_tiles
+from convcnp import ConvCNP, Task, predict_in_tiles
+from convcnp.models.convcnp import convcnp
 
 POINTS_PER_UNIT = 12.5  # of long series, as dense as 50 points in the paper's range of 4
 PLAIN_SHARE = 5  # the plain version gets a fifth of the batch, because the whole may not fit

@@ -6,7 +6,8 @@ from statistics import median
 
 from benchmarks.memory import long_series
 from benchmarks.timing import Finding, Times
-from convcnp import convcnp, predict_in_tiles
+from convcnp import predict_in_tiles
+from convcnp.models.convcnp import convcnp
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Finding, Times, interleaved
-from convcnp import convcnpxl
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.source import seeded
 from convcnp.errors import DataError
+from convcnp.models.convcnp import convcnpxl
 from convcnp.paper.baselines import kaggle_gp
 
 BATCH_SIZE = 50

@@ -10,9 +10,10 @@ from torch.nn.functional import pad
 
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Contestant, Finding, interleaved, speed_up
-from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
+from convcnp import ConvCNP, GaussianPredictive, Task
 from convcnp.data.gp import GPSource
 from convcnp.data.source import seeded
+from convcnp.models.convcnp import convcnp, convcnpxl
 from convcnp.training.loop import flushing_denormals
 
 LEAST = {"convcnp": 5.0, "convcnpxl": 8.0}  # the speed-up asked of each preset

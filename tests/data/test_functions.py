@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from convcnp import EQ, Matern52
 from convcnp.data.gp import GPSource
 from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import FunctionSource, Source, seeded
 from convcnp.errors import SettingError
+from convcnp.models.gaussian_process import EQ, Matern52
 
 SOURCES = [GPSource(kernel=EQ()), GPSource(kernel=Matern52()), SawtoothSource()]
 

@@ -17,8 +17,9 @@ from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
-from convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp import ConvCNP
 from convcnp.data.lotka_volterra import LotkaVolterraSource
+from convcnp.models.convcnp import convcnp, convcnpxl
 from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
 from helpers import assert_equal, lively, moments, random_images, random_task
 

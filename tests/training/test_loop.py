@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from convcnp import EQ, Task, convcnp
+from convcnp import Task
 from convcnp.data.gp import GPSource
 from convcnp.errors import CheckpointError, DivergedError
+from convcnp.models.convcnp import convcnp
+from convcnp.models.gaussian_process import EQ
 from convcnp.storage import read_tensors
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
 from convcnp.training.loop import (
