@@ -6,6 +6,7 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,11 +16,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from click.testing import Result
 from PIL import Image
 from torch import Tensor, nn
+from typer.testing import CliRunner
 
+from convcnp.cli import app
 from convcnp.core.image_task import ImageTask
 from convcnp.core.task import Task
+from convcnp.data.images.photo import Photo
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
 from convcnp.models.base import Model
@@ -172,6 +177,13 @@ def write_pictures(folder: Path, count: int = 8, **options: int) -> Path:
     return folder
 
 
+def random_photo(channels: int, missing: float = 0.6) -> Photo:
+    """Draw a picture of noise with a share of its pixels missing."""
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(20, 24, channels, generator=generator)
+    return Photo(pixels, torch.rand(20, 24, generator=generator) < missing)
+
+
 def moments(model: Model, task: Task) -> Tensor:
     """Return the predicted means and standard deviations side by side: (2, B, M, Dy)."""
     with torch.no_grad():
@@ -182,6 +194,17 @@ def moments(model: Model, task: Task) -> Tensor:
 def assert_equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
     """Compare absolutely; NaN equals nothing, so it fails."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
+
+
+def invoke(*arguments: object) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def call(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run the real command in a process of its own."""
+    command = [sys.executable, "-m", "convcnp", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 def interrupted(command: Sequence[str], directory: Path) -> str:

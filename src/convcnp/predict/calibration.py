@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 
 from convcnp.cli.console import warnings_said
-from convcnp.cli.predict import check_outputs, write_file
+from convcnp.cli.output import check_outputs, write_file
 from convcnp.core.image_task import ImageTask
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
