@@ -20,7 +20,7 @@ from benchmarks.series import light_curves, simulation
 from benchmarks.steps import drawing, margins, steps
 from benchmarks.timing import Finding
 from benchmarks.training import overhead, throughput
-from convcnp.training.run import commit, hardware, versions
+from convcnp.training.provenance import commit, hardware, versions
 
 BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "steps": steps,

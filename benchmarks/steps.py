@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Contestant, Finding, interleaved, speed_up
 from convcnp import ConvCNP, GaussianPredictive, Task
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.source import seeded
 from convcnp.models.convcnp import convcnp, convcnpxl
 from convcnp.training.loop import flushing_denormals

@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -56,6 +57,18 @@ def _trained(folder, frame, names) -> Path:
     frame.to_csv(table, index=False)
     train_own(table, folder / "model", Wanted.of(names, overrides=TINY, minutes=0.1))
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Run an experiment for a few steps; return its directory and the result."""
+    from convcnp.training.experiment import Experiment
+    from convcnp.training.run import run
+    from helpers import ROOT
+
+    directory = tmp_path_factory.mktemp("run")
+    experiment = Experiment.load(ROOT / "experiments/table1/eq-convcnp.toml", smoke=True)
+    return directory, run(experiment, "table1/eq-convcnp", directory)
 
 
 @pytest.fixture

@@ -28,9 +28,10 @@ from convcnp.data.images.photo import Photo
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
+from convcnp.models.convcnp import ConvCNP, convcnp
 from convcnp.storage import write_tensors
 from convcnp.training.experiment import Experiment
+from convcnp.training.loop import METRICS, TrainingSettings
 
 # Overrides with which a model of one's own trains in a second or two.
 TINY = (
@@ -278,3 +279,26 @@ def write_untrained(directory: Path, data: str, model: dict[str, str]) -> None:
     write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
     result = {"name": f"table/{directory.name}", "experiment": experiment.model_dump()}
     (directory / "result.json").write_text(json.dumps(result))
+
+
+def small_training(**changes: Any) -> TrainingSettings:
+    """Return settings of a run of six steps."""
+    small = {
+        "steps": 6,
+        "batch_size": 2,
+        "validate_every": 3,
+        "validation_tasks": 4,
+        "checkpoint_every": 2,
+    }
+    return TrainingSettings(**{**small, **changes})
+
+
+def seeded_model() -> ConvCNP:
+    """Build the same small model every time."""
+    torch.manual_seed(0)
+    return convcnp(points_per_unit=16.0)
+
+
+def metrics_of(directory: Path) -> list[list[str]]:
+    """Return all columns of a run's metrics but the time."""
+    return [line.split(",")[:4] for line in (directory / METRICS).read_text().splitlines()]

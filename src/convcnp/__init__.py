@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from convcnp.core.image_task import ImageTask as ImageTask
     from convcnp.core.predictive import GaussianPredictive as GaussianPredictive
     from convcnp.core.task import Task as Task
-    from convcnp.data.source import FunctionSource as FunctionSource
+    from convcnp.data.functions import FunctionSource as FunctionSource
     from convcnp.errors import ConvCNPError as ConvCNPError
     from convcnp.models.attncnp import AttnCNP as AttnCNP
     from convcnp.models.cnp import CNP as CNP
@@ -34,7 +34,7 @@ _NAMES = {
     "complete": "predict.completion",
     "Task": "core.task",
     "ImageTask": "core.image_task",
-    "FunctionSource": "data.source",
+    "FunctionSource": "data.functions",
     "ConvCNP": "models.convcnp",
     "GridConvCNP": "models.grid_convcnp",
     "CNP": "models.cnp",

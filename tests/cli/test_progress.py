@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from convcnp.cli.progress import ProgressReporter, bar
-from convcnp.training.loop import Progress
+from convcnp.training.checkpoint import Progress
 
 
 def console(is_terminal: bool) -> Console:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from convcnp.data.gp import GPSource
-from convcnp.data.sawtooth import SawtoothSource
-from convcnp.data.source import FunctionSource, Source, seeded
+from convcnp.data.functions import FunctionSource, GPSource, SawtoothSource
+from convcnp.data.source import Source, seeded
 from convcnp.errors import SettingError
 from convcnp.models.gaussian_process import EQ, Matern52
 

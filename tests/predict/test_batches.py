@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from convcnp.core.task import Task
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.random_series import SeriesSource
 from convcnp.frames.series import Ragged
 from convcnp.models.cnp import CNP

@@ -4,7 +4,9 @@ import pytest
 import torch
 
 from convcnp.core.predictive import GaussianPredictive
-from convcnp.training.evaluation import covered, crps
+from convcnp.data.functions import GPSource
+from convcnp.models.gaussian_process import Matern52
+from convcnp.training.evaluation import Score, covered, crps, fixed_tasks, log_likelihoods
 
 
 def gaussian(mean, stddev, mask=None):
@@ -38,3 +40,24 @@ def test_coverage_counts_outputs_within_the_central_interval():
     assert within == [True, False, True, True, True, False]
     half = covered(predictive, value, level=0.5).flatten().tolist()
     assert half == [False, False, False, True, False, False]
+
+
+def test_fixed_tasks_are_the_same_however_many_are_asked_for():
+    source = GPSource().held_out("test")
+    few = list(fixed_tasks(source, 3, seed=5))
+    many = list(fixed_tasks(source, 60, seed=5))
+    assert torch.equal(few[0].y_target, many[0].y_target[:3])
+    assert sum(task.batch_size for task in many) == 60
+
+
+def test_a_score_is_the_mean_over_tasks_with_its_standard_error():
+    score = Score.of(torch.tensor([1.0, 2.0, 6.0], dtype=torch.float64))
+    assert score.log_likelihood == 3.0
+    assert score.standard_error == pytest.approx((7 / 3) ** 0.5)
+    assert score.num_tasks == 3
+
+
+def test_the_exact_gp_scores_what_is_known_of_it():
+    source = GPSource(kernel=Matern52()).held_out("test")
+    scores = log_likelihoods(source.ceiling, fixed_tasks(source, 500, seed=1))
+    assert scores.mean().item() == pytest.approx(1.0, abs=0.15)  # over 1000 tasks: 1.00

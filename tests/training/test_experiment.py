@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from convcnp.errors import ConvCNPError, ExperimentError
-from convcnp.training.experiment import MODELS, SOURCES, Experiment
+from convcnp.training.catalogue import MODELS, SOURCES
+from convcnp.training.experiment import Experiment
 from helpers import held_out_tasks_of
 
 ROOT = Path(__file__).parents[2]

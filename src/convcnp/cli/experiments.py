@@ -41,6 +41,7 @@ def run(
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
     from convcnp.cli.progress import ProgressReporter
+    from convcnp.paper.scores import further_scores
     from convcnp.training.experiment import Experiment
     from convcnp.training.run import run as run_experiment
 
@@ -59,6 +60,7 @@ def run(
                 fabric=fabric,
                 tensorboard=tensorboard,
                 report=report,
+                further_scores=further_scores,
             )
     except KeyboardInterrupt:
         stop(directory)
@@ -93,6 +95,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
+    from convcnp.paper.scores import further_scores
     from convcnp.predict.zoo import load
     from convcnp.training.run import evaluate as score
 
@@ -102,7 +105,7 @@ def evaluate(
     settings = predictor.experiment.evaluation.model_copy(
         update={key: value for key, value in asked.items() if value is not None}
     )
-    result = score(predictor.model, source, settings)
+    result = score(predictor.model, source, settings, further_scores)
     if as_json:
         print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:

@@ -19,7 +19,7 @@ from rich.progress import (
 )
 
 if TYPE_CHECKING:
-    from convcnp.training.loop import Progress as RunProgress
+    from convcnp.training.checkpoint import Progress as RunProgress
 
 OnProgress = Callable[[int, int], None]  # what is done, and all there is to do
 

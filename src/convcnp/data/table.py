@@ -18,7 +18,8 @@ from torch import Generator, Tensor
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser, OwnLevel
-from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
+from convcnp.data.source import Familiar, Part
+from convcnp.data.splits import PARTS, parts_by_name
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Columns, Ragged, SeriesTable, choose_columns
@@ -268,6 +269,7 @@ class TableSource(Layout):
         *("path", "digest", "values", "time", "inputs", "group", "channel", "value"),
         *("window", "gap", "level", "scale", "units", "gaps", "largest"),
     )
+    takes: ClassVar[Literal["tables"]] = "tables"
 
     path: str = ""
     digest: str = ""

@@ -21,7 +21,8 @@ from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
 from convcnp.storage import write_atomically, writing
 from convcnp.training.evaluation import covered, crps
-from convcnp.training.run import commit, hardware, read_result, versions
+from convcnp.training.provenance import commit, hardware, versions
+from convcnp.training.run import read_result
 
 Method = Callable[[Task], GaussianPredictive]
 Scores = dict[str, list[dict[str, Any]]]  # by removal, one per seed

@@ -37,9 +37,9 @@ from convcnp.predict.points import AskedPoints, PointsTable, predict_points
 from convcnp.predict.sampling import sample_curves
 from convcnp.predict.user_units import as_seen
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
+from convcnp.training.checkpoint import BEST
 from convcnp.training.evaluation import covered, crps
 from convcnp.training.experiment import Experiment
-from convcnp.training.loop import BEST
 from convcnp.training.own.choices import MINUTES, Say, Wanted
 from convcnp.training.own.train import train_on_frame, train_own
 from convcnp.training.run import RESULT

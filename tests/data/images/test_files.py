@@ -9,7 +9,8 @@ import torch
 from PIL import Image
 
 from convcnp.data.images import files as image_files
-from convcnp.data.images.files import CelebA, holds_images, image_names
+from convcnp.data.images.celeba import CelebA
+from convcnp.data.images.files import holds_images, image_names
 from convcnp.errors import ConvCNPError, DataError
 
 

@@ -18,7 +18,8 @@ from convcnp.plots.drawing import (
     new_figure,
     save_figure,
 )
-from convcnp.predict.zoo import Predictor, is_shipped
+from convcnp.predict.predictor import Predictor
+from convcnp.predict.zoo import is_shipped
 from convcnp.training.experiment import Experiment
 
 EXPERIMENTS = Path(__file__).parents[3] / "experiments"

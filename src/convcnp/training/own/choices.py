@@ -14,8 +14,9 @@ import numpy as np
 
 from convcnp.data.source import NamedSource
 from convcnp.errors import check_positive
+from convcnp.training.checkpoint import Progress
 from convcnp.training.experiment import Experiment, apply_override, read_toml
-from convcnp.training.loop import Progress, TrainingSettings, train
+from convcnp.training.loop import TrainingSettings, train
 
 Say = Callable[[str], None]
 
