@@ -28,7 +28,7 @@ from convcnp.data.images.photo import Photo
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP, convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import write_tensors
 from convcnp.training.experiment import Experiment
 from convcnp.training.loop import METRICS, TrainingSettings
@@ -296,7 +296,7 @@ def small_training(**changes: Any) -> TrainingSettings:
 def seeded_model() -> ConvCNP:
     """Build the same small model every time."""
     torch.manual_seed(0)
-    return convcnp(points_per_unit=16.0)
+    return ConvCNP.small(points_per_unit=16.0)
 
 
 def metrics_of(directory: Path) -> list[list[str]]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from convcnp.core.cnn import UNet as UNet
     from convcnp.core.image_task import ImageTask as ImageTask
     from convcnp.core.predictive import GaussianPredictive as GaussianPredictive
+    from convcnp.core.predictive import Predictive as Predictive
     from convcnp.core.task import Task as Task
     from convcnp.data.functions import FunctionSource as FunctionSource
     from convcnp.errors import ConvCNPError as ConvCNPError
@@ -43,6 +44,7 @@ _NAMES = {
     "SimpleCNN": "core.cnn",
     "UNet": "core.cnn",
     "ResNet": "core.cnn",
+    "Predictive": "core.predictive",
     "GaussianPredictive": "core.predictive",
     "train": "training.loop",
     "TrainingSettings": "training.loop",

@@ -6,8 +6,8 @@ import torch
 
 from convcnp.data.images.photo import Photo
 from convcnp.errors import DataError, SettingError, ShapeError
-from convcnp.models.convcnp import convcnp
-from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp
+from convcnp.models.convcnp import ConvCNP
+from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.predict.completion import (
     DEFAULT_MODEL,
     all_but,
@@ -86,11 +86,11 @@ def test_an_impossible_box_is_refused(box):
 
 
 def colour_model():
-    return lively(grid_convcnp(dim_y=3)).float().eval()
+    return lively(GridConvCNP.small(dim_y=3)).float().eval()
 
 
 def grey_model():
-    return lively(grid_convcnp()).float().eval()
+    return lively(GridConvCNP.small()).float().eval()
 
 
 @pytest.mark.parametrize("build", [grey_model, colour_model])
@@ -131,7 +131,7 @@ def test_a_grey_model_sees_the_channels_one_by_one():
 
 def test_a_model_that_is_not_of_images_is_refused():
     with pytest.raises(ShapeError, match="needs a model of images, got a ConvCNP"):
-        complete(convcnp(), random_photo(1))
+        complete(ConvCNP.small(), random_photo(1))
 
 
 def test_the_default_model_ships_and_knows_colours():

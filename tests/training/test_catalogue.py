@@ -29,8 +29,8 @@ class Lines(FunctionSource):
 
 
 class SmallCNP(CNP):
-    def __init__(self, dim_x=1, dim_y=1, *, width: int = 8):
-        super().__init__(dim_x, dim_y, width=width)
+    def __init__(self, dim_x=1, dim_y=1, *, head, width: int = 8):
+        super().__init__(dim_x, dim_y, head=head, width=width)
 
 
 class Needy(Lines):

@@ -12,7 +12,7 @@ import torch
 
 from convcnp.data.functions import GPSource
 from convcnp.errors import CheckpointError
-from convcnp.models.convcnp import convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import read_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT, RunState
 from convcnp.training.loop import train
@@ -27,7 +27,10 @@ def state_of(model, average=None):
 
 
 def test_a_state_makes_a_round_trip(tmp_path):
-    ours, theirs = state_of(seeded_model(), seeded_model()), state_of(convcnp(), convcnp())
+    ours, theirs = (
+        state_of(seeded_model(), seeded_model()),
+        state_of(ConvCNP.small(), ConvCNP.small()),
+    )
     ours.model.head.weight.grad = torch.ones_like(ours.model.head.weight)
     ours.optimizer.step()
     ours.progress.step, ours.progress.losses = 3, [0.5]
@@ -57,7 +60,7 @@ def test_a_checkpoint_of_another_model_is_refused_with_a_sentence(tmp_path):
     train(seeded_model(), GPSource(), small_training(), tmp_path)
     with pytest.raises(CheckpointError, match="must hold a run of this experiment"):
         train(
-            convcnp(dim_y=2),
+            ConvCNP.small(dim_y=2),
             GPSource(dim_y=2),
             small_training(),
             tmp_path,

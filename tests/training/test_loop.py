@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from convcnp import Task
+from convcnp.core.heads import GaussianHead
 from convcnp.data.functions import GPSource
 from convcnp.data.source import seeded
 from convcnp.errors import DivergedError
-from convcnp.models.convcnp import convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import read_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
@@ -159,6 +160,6 @@ def test_a_small_model_learns_in_a_minute(tmp_path):
     chosen = TrainingSettings(
         steps=1200, learning_rate=2e-3, schedule="cosine", validate_every=400, validation_tasks=200
     )
-    progress = train(convcnp(sigma_floor=1e-3), GPSource(), chosen, tmp_path)
+    progress = train(ConvCNP.small(head=GaussianHead(1e-3)), GPSource(), chosen, tmp_path)
     assert math.isfinite(progress.best_score)
     assert progress.best_score > -0.2

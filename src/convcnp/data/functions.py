@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
 from convcnp.data.source import Familiar, Part
@@ -97,7 +97,7 @@ class FunctionSource(ABC):
     ) -> Float[Tensor, "B K Dy"]:
         """Draw one function per task and return its values at the inputs."""
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction, where it is known: here it is not."""
         return None
 

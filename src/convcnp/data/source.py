@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import Normaliser
 from convcnp.errors import SettingError
@@ -33,7 +33,7 @@ class Source(Protocol):
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction, where it is known."""
 
 

@@ -38,7 +38,6 @@ from convcnp.predict.sampling import sample_curves
 from convcnp.predict.user_units import as_seen
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
-from convcnp.training.evaluation import covered, crps
 from convcnp.training.experiment import Experiment
 from convcnp.training.own.choices import MINUTES, Say, Wanted
 from convcnp.training.own.train import train_on_frame, train_own
@@ -490,7 +489,7 @@ def _score(truth: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> dict[str,
     predictive = GaussianPredictive(mean_, stddev_, torch.ones_like(mean_, dtype=torch.bool))
     return {
         "log_likelihood": predictive.log_likelihood(values).item(),
-        "crps": crps(predictive, values).mean().item(),
-        "coverage90": covered(predictive, values, 0.9).double().mean().item(),
+        "crps": predictive.crps(values).mean().item(),
+        "coverage90": predictive.covers(values, 0.9).double().mean().item(),
         "values": int(known.sum()),
     }

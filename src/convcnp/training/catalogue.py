@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from convcnp.core.heads import Head, make_head
 from convcnp.data.source import NamedSource
 from convcnp.errors import ExperimentError, did_you_mean
 from convcnp.models.base import Model
@@ -43,14 +44,15 @@ class Catalogue(Mapping[str, _Entry], Generic[_Entry]):
 
 
 class BuiltModel(NamedTuple):
-    """A model that files can name.
+    """A model that files can name, and what it is built of.
 
-    `build` takes the dimensions of inputs and outputs, and the settings: the keyword-only arguments
-    of the functions `settings`.
+    `build` takes the dimensions of inputs and outputs, a head, and settings: the keyword-only
+    arguments of the functions in `settings`. Those of `make_head` are settings as well.
     """
 
     build: Callable[..., Model]
     settings: tuple[Callable[..., Any], ...]
+    make_head: Callable[..., Head]
 
 
 def _attribute(path: str) -> Any:  # noqa: ANN401 - whatever the path names
@@ -81,12 +83,22 @@ def _broad_lotka_volterra() -> NamedSource:
     )
 
 
-def _model(build: str, *more: str) -> Callable[[], BuiltModel]:
-    """Return how to make an entry: its settings are those of `build`, and of `more` functions."""
+def _model(
+    build: str, *, before: str | None = None, after: str | None = None, head: str = "make_head"
+) -> Callable[[], BuiltModel]:
+    """Return how to make an entry.
+
+    Args:
+        before: A function whose settings it has as well, and which come first.
+        after: One whose settings come last, and whose defaults count.
+    """
 
     def entry() -> BuiltModel:
-        functions = tuple(_attribute(f"models.{path}") for path in (build, *more))
-        return BuiltModel(functions[0], functions)
+        paths = [path for path in (before, build, after) if path is not None]
+        settings = {path: _attribute(f"models.{path}") for path in paths}
+        return BuiltModel(
+            settings[build], tuple(settings.values()), _attribute(f"core.heads:{head}")
+        )
 
     return entry
 
@@ -118,12 +130,16 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
     {
         "cnp": _model("cnp:CNP"),
         "attncnp": _model("attncnp:AttnCNP"),
-        "image-attncnp": _model("attncnp:image_attncnp"),
-        "convcnp": _model("convcnp:convcnp", "convcnp:ConvCNP"),
-        "convcnpxl": _model("convcnp:convcnpxl", "convcnp:ConvCNP"),
-        "grid-convcnp": _model("grid_convcnp:grid_convcnp"),
-        "grid-convcnpxl": _model("grid_convcnp:grid_convcnpxl"),
-        "convcnp-ours": _model("convcnp:convcnp_ours", "convcnp:ConvCNP"),
+        "image-attncnp": _model("attncnp:AttnCNP.for_images", head="make_pixel_head"),
+        "convcnp": _model("convcnp:ConvCNP.small", after="convcnp:ConvCNP"),
+        "convcnpxl": _model("convcnp:ConvCNP.xl", after="convcnp:ConvCNP"),
+        "grid-convcnp": _model(
+            "grid_convcnp:GridConvCNP.small",
+            before="grid_convcnp:GridEncoder",
+            head="make_pixel_head",
+        ),
+        "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
+        "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
     }
 )
 
@@ -149,7 +165,10 @@ def find_source(name: str) -> NamedSource:
 
 
 def find_model(name: str) -> BuiltModel:
-    """Return the entry of a name of `MODELS`, or of a user's own class, `my_module:Model`."""
+    """Return the entry of a name of `MODELS`, or of a user's own class, `my_module:Model`.
+
+    Such a class takes `dim_x`, `dim_y` and `head`, as all models do.
+    """
     if ":" not in name:
         return MODELS[_known("model", name, MODELS)]
     build = _users_own("model", name)
@@ -158,7 +177,7 @@ def find_model(name: str) -> BuiltModel:
             f"model must name a class or function that builds a model, but {name!r} is none; check "
             "the name."
         )
-    return BuiltModel(build, (build,))
+    return BuiltModel(build, (build,), make_head)
 
 
 def _users_own(kind: str, name: str) -> Any:  # noqa: ANN401 - whatever the user's module holds

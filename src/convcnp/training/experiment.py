@@ -69,12 +69,12 @@ class Experiment(BaseModel):
 
     def build_model(self) -> Model:
         """Build the untrained model; the same seed gives the same weights."""
-        settings = dict(self.model)
-        build = find_model(settings.pop("name")).build
-        source = self.source()
+        settings, source = dict(self.model), self.source()
+        build, _, make = find_model(settings.pop("name"))
+        of_head = {key: settings.pop(key) for key in _options(make) if key in settings}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.training.seed)
-            return build(source.dim_x, source.dim_y, **settings)
+            return build(source.dim_x, source.dim_y, head=make(**of_head), **settings)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -89,6 +89,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
 
+
+# Settings that descriptions of older models have, and that no longer belong to a model.
+_RETIRED = ("max_cells",)
 
 _SMOKE = (
     "training.steps=6",
@@ -106,13 +109,21 @@ def _data_settings(name: str) -> type[BaseModel]:
 
 
 def _model_settings(name: str) -> type[BaseModel]:
-    options = {}
-    for function in find_model(name).settings:
-        hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                options[parameter.name] = (hints[parameter.name], parameter.default)
+    _, functions, make = find_model(name)
+    options: dict[str, tuple[Any, Any]] = {}
+    for function in (*functions, make):  # the head last: a file names it, where a class takes one
+        options |= _options(function)
     return _settings(options)
+
+
+def _options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the types and defaults of a function's keyword-only arguments."""
+    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    return {
+        parameter.name: (hints[parameter.name], parameter.default)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
 
 
 def _settings(options: dict[str, tuple[Any, Any]]) -> type[BaseModel]:
@@ -129,7 +140,7 @@ def _resolve(
         raise ExperimentError(
             f'{kind} must be a name or a table with a name, got {value!r}; write {kind} = "..."'
         )
-    given = {key: item for key, item in table.items() if key != "name"}
+    given = {key: item for key, item in table.items() if key not in ("name", *_RETIRED)}
     return {"name": table["name"]} | _validated(
         settings(table["name"]), given, f"{kind}."
     ).model_dump(exclude_none=True)
