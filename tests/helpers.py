@@ -1,5 +1,6 @@
 """Builders shared by the tests."""
 
+import copy
 import gzip
 import json
 import os
@@ -107,6 +108,10 @@ def random_images(
 
 def rebuilt(task: Task, **changes: Any) -> Task:
     """Pass a task through its door again, with some of its fields replaced."""
+    if isinstance(task, ImageTask):  # which has another door
+        images = copy.copy(task)
+        vars(images).update(changes)
+        return images
     return Task(**{**vars(task), **changes})
 
 

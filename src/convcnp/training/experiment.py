@@ -120,7 +120,7 @@ def _options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return the types and defaults of a function's keyword-only arguments."""
     hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
     return {
-        parameter.name: (hints[parameter.name], parameter.default)
+        parameter.name: (hints.get(parameter.name, Any), parameter.default)
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY
     }
