@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from convcnp.cli.progress import ProgressReporter, bar
+from convcnp.cli.progress import ProgressReporter, bar, both
 from convcnp.training.checkpoint import Progress
 
 
@@ -44,3 +44,12 @@ def test_a_run_on_a_terminal_is_a_bar_that_stays():
     assert "loss 1.500" in shown or "loss 0.500" in shown
     assert "10/10" in shown
     assert "log-likelihood 0.250" in shown
+
+
+def test_two_may_listen():
+    heard = []
+    report = both(
+        lambda *said: heard.append(("a", *said)), lambda *said: heard.append(("b", *said))
+    )
+    report(Progress(), {})
+    assert heard == [("a", Progress(), {}), ("b", Progress(), {})]

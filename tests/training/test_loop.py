@@ -130,11 +130,6 @@ def test_training_reports_every_step_and_the_metrics_when_validated(tmp_path):
     assert seen == [(1, False), (2, False), (3, True), (4, False), (5, False), (6, True)]
 
 
-def test_metrics_reach_tensorboard_if_asked(tmp_path):
-    train(seeded_model(), GPSource(), small_training(), tmp_path, tensorboard=True)
-    assert list((tmp_path / "tensorboard").glob("events.out.tfevents.*"))
-
-
 @pytest.mark.slow
 def test_a_model_overfits_a_single_task(tmp_path):
     task = GPSource().draw(1, torch.Generator().manual_seed(0))

@@ -6,6 +6,7 @@ import ctypes
 import json
 import platform
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -40,26 +41,30 @@ def run(
     threads: Threads = 1,
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
-    from convcnp.cli.progress import ProgressReporter
+    from convcnp.cli.progress import ProgressReporter, both
     from convcnp.paper.scores import further_scores
     from convcnp.training.experiment import Experiment
     from convcnp.training.run import run as run_experiment
+    from convcnp.training.tensorboard import TensorBoard
 
     prepare_to_train(threads)
     experiment = Experiment.load(file, settings or [], smoke=smoke)
     name = f"{file.resolve().parent.name}/{file.stem}"
     directory = out or Path("runs", *(["smoke"] if smoke else []), name)
     fabric = _launched(accelerator, devices)
+    writes_metrics = tensorboard and fabric.is_global_zero
     try:
-        with ProgressReporter(file.stem, experiment.training.steps) as report:
+        with (
+            ProgressReporter(file.stem, experiment.training.steps) as bar,
+            TensorBoard(directory) if writes_metrics else nullcontext() as metrics_writer,
+        ):
             result = run_experiment(
                 experiment,
                 name,
                 directory,
                 resume=resume,
                 fabric=fabric,
-                tensorboard=tensorboard,
-                report=report,
+                report=both(bar, metrics_writer) if metrics_writer else bar,
                 further_scores=further_scores,
             )
     except KeyboardInterrupt:

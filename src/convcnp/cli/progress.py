@@ -20,6 +20,7 @@ from rich.progress import (
 
 if TYPE_CHECKING:
     from convcnp.training.checkpoint import Progress as RunProgress
+    from convcnp.training.loop import Reporter
 
 OnProgress = Callable[[int, int], None]  # what is done, and all there is to do
 
@@ -52,6 +53,16 @@ def bar(name: str, at_least: int = 0, console: Console | None = None) -> Iterato
                 shown.update(row, completed=done, total=total)
 
         yield update
+
+
+def both(first: Reporter, second: Reporter) -> Reporter:
+    """Report to one and to the other."""
+
+    def report(progress: RunProgress, metrics: dict[str, float]) -> None:
+        first(progress, metrics)
+        second(progress, metrics)
+
+    return report
 
 
 class ProgressReporter:

@@ -84,7 +84,6 @@ def train(
     validation: Source | None = None,
     fabric: Fabric | None = None,
     resume: bool = False,
-    tensorboard: bool = False,
     report: Reporter = lambda progress, metrics: None,
 ) -> Progress:
     """Train a model in place, ending with its best weights, and leave them in a directory.
@@ -95,7 +94,7 @@ def train(
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
     """
-    run = _Run(model, settings, directory, fabric=fabric, tensorboard=tensorboard)
+    run = _Run(model, settings, directory, fabric)
     if resume and (directory / CHECKPOINT).exists():
         run.restore()
     run.start_metrics()
@@ -148,9 +147,7 @@ class _Run:
         model: Model,
         settings: TrainingSettings,
         directory: Path,
-        *,
         fabric: Fabric | None,
-        tensorboard: bool,
     ) -> None:
         self.settings, self.directory = settings, directory
         fabric_module = import_extra("lightning_fabric", "train")
@@ -166,8 +163,6 @@ class _Run:
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
         self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
         self.state = RunState(self.model, self.optimizer, self.average)
-        self.tensorboard = None
-        self.wants_tensorboard = tensorboard and self.fabric.is_global_zero
 
     @property
     def progress(self) -> Progress:
@@ -256,16 +251,9 @@ class _Run:
     def _write_metrics(self, metrics: dict[str, float]) -> None:
         with (self.directory / METRICS).open("a", newline="") as file:
             csv.DictWriter(file, metrics).writerow(metrics)
-        if self.tensorboard is not None:
-            for name in ("loss", "log_likelihood", "learning_rate"):
-                self.tensorboard.add_scalar(name, metrics[name], int(metrics["step"]))
 
     def start_metrics(self) -> None:
         """Begin the metrics, or cut them back to the step we resume from."""
-        if self.wants_tensorboard:
-            writer = import_extra("torch.utils.tensorboard", "tensorboard").SummaryWriter
-            purge = self.progress.step + 1
-            self.tensorboard = writer(str(self.directory / "tensorboard"), purge_step=purge)
         path = self.directory / METRICS
         header = "step,loss,log_likelihood,learning_rate,seconds"
         rows = path.read_text().splitlines() if path.exists() else []
@@ -289,8 +277,6 @@ class _Run:
     def finish(self) -> Progress:
         if self.fabric.is_global_zero:
             write_tensors(self.directory / BEST, self.state.best)
-        if self.tensorboard is not None:
-            self.tensorboard.close()
         self.model.load_state_dict(self.state.best)
         self.model.eval()
         return self.progress

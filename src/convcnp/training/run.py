@@ -42,7 +42,6 @@ def run(
     *,
     resume: bool = False,
     fabric: Fabric | None = None,
-    tensorboard: bool = False,
     report: Reporter = lambda progress, metrics: None,
     further_scores: FurtherScores = no_further_scores,
 ) -> dict[str, Any]:
@@ -63,7 +62,6 @@ def run(
         validation=source.held_out("validation"),
         fabric=fabric,
         resume=resume,
-        tensorboard=tensorboard,
         report=report,
     )
     result = {
