@@ -255,3 +255,10 @@ def write_untrained(directory: Path, data: str, model: dict[str, str]) -> None:
     write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
     result = {"name": f"table/{directory.name}", "experiment": experiment.model_dump()}
     (directory / "result.json").write_text(json.dumps(result))
+
+
+def long_frame() -> pd.DataFrame:
+    """Return series of two channels, g and r, in one column; those of g are larger by 100."""
+    frame = series_frame(6)
+    band = np.where(np.arange(len(frame)) % 2, "g", "r")
+    return frame.assign(band=band, v=frame["v"] + 100 * (band == "g"))

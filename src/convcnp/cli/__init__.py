@@ -140,13 +140,14 @@ def train(
     import torch
 
     from convcnp.cli.progress import ProgressReporter
+    from convcnp.frames.columns import Columns
     from convcnp.training.own.choices import Wanted
     from convcnp.training.own.train import train_own
 
     torch.set_num_threads(threads)
     _keep_freed_memory()
-    names = {"time": time, "value": value, "group": group, "channel": channel, "inputs": inputs}
-    wanted = Wanted.of(names, config, settings or [], minutes)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    wanted = Wanted.of(columns, config, settings or [], minutes)
     try:
         result = train_own(
             data, out, wanted, resume=resume, say=_say_plainly, reporting=ProgressReporter
@@ -231,6 +232,13 @@ def check(
     group: Annotated[
         str | None, typer.Option(help="Column that tells several series apart.")
     ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
+    ] = None,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
     plot: Annotated[
@@ -243,17 +251,25 @@ def check(
     Of the data that a model was trained on, only the part that training never saw is used. The
     columns are those of training unless they are named. Pixels run from 0 to 1.
     """
-    from convcnp.predict.calibration import check_file, table_of
+    from convcnp.cli.predict import check_outputs, write_file
+    from convcnp.errors import warnings_said
+    from convcnp.frames.columns import Columns
+    from convcnp.plots.calibration import draw_calibration
+    from convcnp.predict.calibration import Check, table_of
+    from convcnp.predict.zoo import load
 
-    found = check_file(
-        model,
-        data,
-        names={"time": time, "value": value, "group": group},
-        tasks=tasks,
-        seed=seed,
-        plot=plot,
-        say=_say_plainly,
-    )
+    check_outputs([str(data)], None, plot)
+    predictor = load(model)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    with warnings_said(lambda text: _say_plainly(f"Warning: {text}")):
+        checked = Check.of(predictor, data, columns)
+    _say_plainly(checked.description(tasks))
+    found = checked.calibrations(tasks, seed)
+    for remark in checked.remarks(found):
+        _say_plainly(remark)
+    if plot is not None:
+        write_file(plot, draw_calibration(found))
+        _say_plainly(f"Wrote {plot}.")
     if as_json:
         print(json.dumps({name: one.summary for name, one in found.items()}))
         return

@@ -8,29 +8,21 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 
-from convcnp.errors import (
-    OutputError,
-    SettingError,
-    TableError,
-    import_extra,
-    warnings_said,
-)
+from convcnp.errors import OutputError, SettingError, import_extra, warnings_said
+from convcnp.frames.columns import Columns
 from convcnp.frames.reading import read_table
-from convcnp.frames.series import Columns, SeriesTable
-from convcnp.frames.targets import MOST, asked_times
-from convcnp.frames.time_axis import TimeAxis
+from convcnp.frames.targets import TargetText, is_file
 from convcnp.plots.maps import draw_map
 from convcnp.plots.series import draw_series
+from convcnp.predict.answers import check_quantiles
 from convcnp.predict.batches import Progress as OnProgress
-from convcnp.predict.predictor import Predictor, check_quantiles
 from convcnp.predict.zoo import load
 from convcnp.storage import write_atomically
 
@@ -58,72 +50,27 @@ def predict_file(
     predictor = load(model)
     predictor.check_takes_tables()
     with warnings_said(lambda text: say(f"[bold yellow]Warning:[/] {escape(text)}")):
-        predict = _predict_points if predictor.model.dim_x == 2 else _predict_series
-        # The picture first: if it cannot be drawn, nothing is written.
-        request = _Request(
-            names={"time": time, "value": value, "group": group},
-            at=at,
-            wanted={"quantiles": levels, "samples": samples, "seed": seed},
-            draw=plot is not None,
-            say=say,
+        request = predictor.request(
+            read_table(file).frame,
+            at=None if at is None else TargetText(at),
+            columns=Columns.named(time=time, value=value, group=group),
         )
-        answer, picture = predict(predictor, read_table(file), request)
+        say(escape(request.description))
+        with _bar() as progress:
+            answer = request.predict(
+                quantiles=levels, samples=samples, seed=seed, progress=progress
+            )
+        # The picture before the files: if it cannot be drawn, nothing is written.
+        draw: Callable[[Any, pd.DataFrame], bytes] = (
+            draw_map if request.columns.inputs else draw_series
+        )
+        picture = b"" if plot is None else draw(request, answer)
     _write(answer, out)
     if plot is not None:
         write_file(plot, picture)
     for path in (out, plot):
         if path is not None:
             say(escape(f"Wrote {path}."))
-
-
-class _Request(NamedTuple):
-    """What the user asked for, whatever the model takes."""
-
-    names: dict[str, Any]  # of the columns
-    at: str | None
-    wanted: dict[str, Any]  # of the answer
-    draw: bool
-    say: Callable[[str], None]
-
-
-def _predict_series(
-    predictor: Predictor, frame: pd.DataFrame, request: _Request
-) -> tuple[pd.DataFrame, bytes]:
-    """Predict series of a table, and draw them if that is asked for."""
-    frame, columns = predictor.prepared(frame, **request.names)
-    table = SeriesTable.of(frame, columns)
-    asked = _asked(request.at, table.axis, columns)
-    request.say(escape(_described(columns, table, asked_times(table, asked).meaning, predictor)))
-    with _bar() as progress:
-        answer = predictor.predict(
-            frame,
-            asked,
-            **request.wanted,
-            time=columns.time,
-            value=columns.values,
-            group=columns.group or "",
-            progress=progress,
-        )
-    return answer, draw_series(predictor, table, answer) if request.draw else b""
-
-
-def _predict_points(
-    predictor: Predictor, frame: pd.DataFrame, request: _Request
-) -> tuple[pd.DataFrame, bytes]:
-    """Predict points in the plane, and draw a map if that is asked for."""
-    table = predictor.points_table(frame)
-    asked: Any = request.at
-    if request.at not in (None, "gaps"):
-        asked = int(asked) if asked.isdecimal() else read_table(asked)
-    values = ", ".join(map(repr, table.layout.values))
-    where = " and ".join(map(repr, table.layout.inputs))
-    meaning = table.asked(asked).meaning
-    request.say(escape(f"Predicting {values} over {where} with {predictor.name!r}, at {meaning}."))
-    with _bar() as progress:
-        answer = predictor.predict(
-            frame, asked, **request.wanted, **request.names, progress=progress
-        )
-    return answer, draw_map(predictor, table) if request.draw else b""
 
 
 def _levels(text: str) -> list[float]:
@@ -153,7 +100,7 @@ def check_outputs(inputs: Sequence[str], out: Path | None, plot: Path | None) ->
 def _check_output(inputs: Sequence[str], path: Path) -> None:
     try:
         is_usable = path.parent.is_dir() and not path.is_dir()
-        is_input = path.exists() and any(_is_file(file) and path.samefile(file) for file in inputs)
+        is_input = path.exists() and any(is_file(file) and path.samefile(file) for file in inputs)
     except OSError as error:
         raise OutputError(
             f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
@@ -169,53 +116,6 @@ def _check_output(inputs: Sequence[str], path: Path) -> None:
             f"Expected another file to write than the tables that are read, got {path}; choose "
             "another path."
         )
-
-
-def _asked(at: str | None, axis: TimeAxis, columns: Columns) -> Any:  # noqa: ANN401
-    """Read what --at says: gaps, a number, START:STOP:STEP, or a file."""
-    if at is None or at == "gaps":
-        return at
-    if at.isdecimal():
-        return int(at)
-    if at == "-" or _is_file(at):
-        return read_table(at)
-    parts = at.split("..") if ".." in at else at.split(":")
-    try:
-        start, stop, step = parts
-        return _even_steps(axis, start.strip(), stop.strip(), step.strip(), columns.time)
-    except (ValueError, OverflowError, TableError) as error:
-        raise TableError(
-            "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for clock "
-            "times; steps of dates have a unit, such as 6h or 1D) or a file that exists, got "
-            f"{at!r}; check it."
-        ) from error
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return bool(name) and Path(name).exists()
-    except OSError:  # a name too long
-        return False
-
-
-def _even_steps(axis: TimeAxis, start: str, stop: str, step: str, name: str) -> pd.Index:
-    if axis.dtype.kind in "mM":
-        if step.replace(".", "").isdecimal():
-            raise ValueError(step)  # pandas would count nanoseconds
-        width = pd.Timedelta(step) / pd.Timedelta(seconds=1)
-    else:
-        width = float(step)
-    first, last = axis.numbers(pd.Series([start, stop], name=name))
-    count = (last - first) / width + 1e-9
-    if not 0 <= count < MOST:
-        raise ValueError(step)
-    return axis.times(first + width * np.arange(int(count) + 1))
-
-
-def _described(columns: Columns, table: SeriesTable, meaning: str, predictor: Predictor) -> str:
-    many = f" of {len(table.series):,} series by {columns.group!r}" if columns.group else ""
-    values = ", ".join(repr(value) for value in columns.values)
-    return f"Predicting {values} over {columns.time!r}{many} with {predictor.name!r}, at {meaning}."
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import tomli_w
 import torch
 
 from convcnp.data.images.source import PixelSource
-from convcnp.data.source import Source
+from convcnp.data.source import NamedSource, Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError, writing
 from convcnp.models.base import Model
 from convcnp.paper.scores import further_scores
@@ -39,15 +39,17 @@ def run(
     fabric: Fabric | None = None,
     tensorboard: bool = False,
     report: Reporter = lambda progress, metrics: None,
+    source: NamedSource | None = None,
 ) -> dict[str, Any]:
     """Train and evaluate, and return the result that was written to the run's directory.
 
     Args:
         name: The table's folder and the cell's name, such as `table1/eq-convcnp`.
         directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
+        source: The experiment's own, where its data were read already.
     """
     _prepare(experiment, directory, resume=resume)
-    model, source = experiment.build_model(), experiment.source()
+    model, source = experiment.build_model(), experiment.source() if source is None else source
     progress = train(
         model,
         source,
