@@ -10,7 +10,7 @@ from torch.nn.functional import pad
 
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Contestant, Finding, interleaved, speed_up
-from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
+from convcnp import ConvCNP, GaussianPredictive, Task
 from convcnp.data.gp import GPSource
 from convcnp.data.source import seeded
 from convcnp.training.loop import flushing_denormals
@@ -23,8 +23,8 @@ def build(preset: str) -> ConvCNP:
     """Build a preset with the settings of experiments/table1."""
     torch.manual_seed(0)
     if preset == "convcnpxl":
-        return convcnpxl(sigma_floor=1e-3, training_margin=0.1)
-    return convcnp(sigma_floor=1e-3)
+        return ConvCNP.xl(sigma_floor=1e-3, training_margin=0.1)
+    return ConvCNP.small(sigma_floor=1e-3)
 
 
 def draw(step: int) -> Task:
@@ -133,11 +133,11 @@ def drawing(quick: bool) -> list[Finding]:
 
 
 def margins(quick: bool) -> list[Finding]:
-    """Compare training steps of `convcnpxl` by padding and margin (decision 3)."""
+    """Compare training steps of `ConvCNP.xl` by padding and margin (decision 3)."""
     tasks = [draw(i) for i in range(20 if quick else 100)]
     margins_tried = {"margin 0.1": 0.1, "exact margin": None}
     models = {
-        f"step, convcnpxl, {padding}, {label}": convcnpxl(
+        f"step, ConvCNP.xl, {padding}, {label}": ConvCNP.xl(
             padding=padding, sigma_floor=1e-3, training_margin=margin
         )
         for padding in ("unobserved", "zeros", "circular")

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from convcnp.core.heads import GaussianHead, MixtureHead
 from convcnp.data.random_series import SeriesSource
 from convcnp.errors import SettingError
 from convcnp.frames.series import Ragged
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.predict.answers import (
     answer_columns,
     check_quantiles,
@@ -40,8 +41,9 @@ def test_columns_are_those_of_one_value_after_the_other():
     assert list(columns)[:3] == ["a_mean", "a_sample1", "a_sample2"]
 
 
-def test_moments_are_those_of_the_distribution_and_nothing_where_there_is_none():
-    model = lively(small_convcnp(points_per_unit=4)).eval()
+@pytest.mark.parametrize("head", [GaussianHead(), MixtureHead(2)], ids=["gaussian", "mixture"])
+def test_moments_are_those_of_the_distribution_and_nothing_where_there_is_none(head):
+    model = lively(ConvCNP.small(points_per_unit=4, head=head)).eval()
     series = Ragged(np.array([0.0, 1, 3]), np.array([0, 3, 3]))
     asked = Ragged(np.array([2.0, 2.0]), np.array([0, 1, 2]))
     found = predict_many(model, SeriesSource(), series, np.array([[1.0], [2.0], [5.0]]), asked)

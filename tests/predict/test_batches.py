@@ -11,7 +11,7 @@ from convcnp.data.random_series import SeriesSource
 from convcnp.data.table import TableSource
 from convcnp.frames.series import Ragged
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ
 from convcnp.predict import batches
 from convcnp.predict.batches import predict_many
@@ -23,7 +23,7 @@ LENGTHS, ASKED = (5, 1, 9, 3, 7), (2, 4, 1, 0, 3)
 
 @pytest.fixture(scope="module")
 def model():
-    return lively(small_convcnp(points_per_unit=4)).eval()
+    return lively(ConvCNP.small(points_per_unit=4)).eval()
 
 
 def ragged(lengths, seed):
@@ -153,7 +153,7 @@ def sets_of_points():
 
 
 def test_sets_of_points_are_predicted_each_from_its_own():
-    model = lively(small_convcnp(2, 1, points_per_unit=3)).eval()
+    model = lively(ConvCNP.small(2, 1, points_per_unit=3)).eval()
     sets, y, asked = sets_of_points()
     found = predict_many(model, PLANE, sets, y, asked)
     assert found.is_answered.tolist() == [True] * 3 + [False] * 2 + [True] * 2
@@ -165,7 +165,7 @@ def test_sets_of_points_are_predicted_each_from_its_own():
 
 
 def test_what_a_model_should_know_of_points_is_noted():
-    model = small_convcnp(2, 1, points_per_unit=3).eval()
+    model = ConvCNP.small(2, 1, points_per_unit=3).eval()
     points = Ragged(np.array([[0.0, 0], [3, 4], [3, 5]]), np.array([0, 3]))
     asked = Ragged(np.array([[3.0, 4], [0, 12]]), np.array([0, 2]))
     found = predict_many(model, PLANE, points, np.array([[1.0], [-7], [2]]), asked)

@@ -52,8 +52,8 @@ class Predictions:
         """Return room for predictions, none of which is made yet."""
         outputs = torch.zeros(rows, model.dim_y, dtype=torch.float64)
         return cls(
-            head=model.head,
-            raw=torch.zeros(rows, model.head.channels(model.dim_y), dtype=model.dtype),
+            head=model.to_predictive,
+            raw=torch.zeros(rows, model.to_predictive.channels(model.dim_y), dtype=model.dtype),
             shift=outputs.clone(),
             scale=torch.ones_like(outputs),
             scatter=outputs.clone(),

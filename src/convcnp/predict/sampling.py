@@ -146,7 +146,7 @@ class _Known:
             x_target=x_target.expand(samples, -1, -1),
             context_mask=self.mask[:, near].expand(samples, -1, -1),
         )
-        return model.head(raw_in_passes(model, task), task.target_mask)
+        return model.to_predictive(raw_in_passes(model, task), task.target_mask)
 
 
 def _lengthened(tensor: Tensor, count: int) -> Tensor:
