@@ -307,3 +307,10 @@ def seeded_model() -> ConvCNP:
 def metrics_of(directory: Path) -> list[list[str]]:
     """Return all columns of a run's metrics but the time."""
     return [line.split(",")[:4] for line in (directory / METRICS).read_text().splitlines()]
+
+
+def long_frame() -> pd.DataFrame:
+    """Return series of two channels, g and r, in one column; those of g are larger by 100."""
+    frame = series_frame(6)
+    band = np.where(np.arange(len(frame)) % 2, "g", "r")
+    return frame.assign(band=band, v=frame["v"] + 100 * (band == "g"))

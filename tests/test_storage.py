@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from convcnp.errors import CheckpointError, OutputError
-from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
+from convcnp.storage import is_file, read_tensors, write_atomically, write_tensors, writing
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
@@ -47,3 +47,9 @@ def test_a_file_that_holds_no_tensors_is_refused(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(CheckpointError, match="must be a readable safetensors file"):
         read_tensors(path)
+
+
+def test_a_name_may_be_empty_or_too_long():
+    assert not is_file("")
+    assert not is_file(5000 * "a")
+    assert is_file("/")

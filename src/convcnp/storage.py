@@ -55,6 +55,14 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def is_file(name: str) -> bool:
+    """Tell whether something of this name is there."""
+    try:
+        return bool(name) and Path(name).exists()
+    except OSError:  # a name too long
+        return False
+
+
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
     """Say which directory cannot be written, where something within fails to be."""

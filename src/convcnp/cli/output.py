@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from convcnp.errors import OutputError
 from convcnp.extras import import_extra
-from convcnp.storage import write_atomically
+from convcnp.storage import is_file, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,14 +49,6 @@ def _check_output(inputs: Sequence[str], path: Path) -> None:
             f"Expected another file to write than the tables that are read, got {path}; choose "
             "another path."
         )
-
-
-def is_file(name: str) -> bool:
-    """Tell whether something of this name is there."""
-    try:
-        return bool(name) and Path(name).exists()
-    except OSError:  # a name too long
-        return False
 
 
 def write_answer(answer: pd.DataFrame, out: Path | None) -> None:

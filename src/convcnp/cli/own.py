@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from convcnp.cli.console import say, show_table
+from convcnp.cli.console import say, show_table, warnings_said
 from convcnp.cli.experiments import prepare_to_train, result_in_words, stop
 from convcnp.cli.options import AsJson, Resume, Settings, Threads
+from convcnp.cli.output import check_outputs, write_file
 
 
 def train(
@@ -52,14 +53,18 @@ def train(
     complete --model` if it is a model of images.
     """
     from convcnp.cli.progress import ProgressReporter
+    from convcnp.frames.columns import Columns
     from convcnp.training.own.choices import Wanted
     from convcnp.training.own.train import train_own
 
     prepare_to_train(threads)
-    names = {"time": time, "value": value, "group": group, "channel": channel, "inputs": inputs}
-    wanted = Wanted.of(names, config, settings or [], minutes)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    wanted = Wanted.of(columns, config, settings or [], minutes)
     try:
-        result = train_own(data, out, wanted, resume=resume, say=say, reporting=ProgressReporter)
+        with warnings_said():
+            result = train_own(
+                data, out, wanted, resume=resume, say=say, reporting=ProgressReporter
+            )
     except KeyboardInterrupt:
         stop(out)
     print(f"{out.name}: {result_in_words(result)} Wrote {out}.")
@@ -96,18 +101,23 @@ def check(
     Of the data that a model was trained on, only the part that training never saw is used. The
     columns are those of training unless they are named. Pixels run from 0 to 1.
     """
-    from convcnp.predict.calibration import check_file, table_of
+    from convcnp.frames.columns import Columns
+    from convcnp.plots.calibration import draw_calibration
+    from convcnp.predict.calibration import Check, table_of
+    from convcnp.predict.zoo import load
 
-    names = {"time": time, "value": value, "group": group, "channel": channel, "inputs": inputs}
-    found = check_file(
-        model,
-        data,
-        names=names,
-        tasks=tasks,
-        seed=seed,
-        plot=plot,
-        say=say,
-    )
+    check_outputs([str(data)], None, plot)
+    predictor = load(model)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    with warnings_said():
+        checked = Check.of(predictor, data, columns)
+    say(checked.description(tasks))
+    found = checked.calibrations(tasks, seed)
+    for remark in checked.remarks(found):
+        say(remark)
+    if plot is not None:
+        write_file(plot, draw_calibration(found))
+        say(f"Wrote {plot}.")
     if as_json:
         print(json.dumps({name: one.summary for name, one in found.items()}))
         return

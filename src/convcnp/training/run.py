@@ -43,6 +43,7 @@ def run(
     resume: bool = False,
     fabric: Fabric | None = None,
     report: Reporter = lambda progress, metrics: None,
+    source: NamedSource | None = None,
     further_scores: FurtherScores = no_further_scores,
 ) -> dict[str, Any]:
     """Train and evaluate, and return the result that was written to the run's directory.
@@ -50,10 +51,11 @@ def run(
     Args:
         name: The table's folder and the cell's name, such as `table1/eq-convcnp`.
         directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
+        source: The experiment's own, where its data were read already.
         further_scores: What else to put into the result, as the paper's data sets ask for.
     """
     _prepare(experiment, directory, resume=resume)
-    model, source = experiment.build_model(), experiment.source()
+    model, source = experiment.build_model(), experiment.source() if source is None else source
     progress = train(
         model,
         source,

@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.data.table import Rows, choose_layout
+from convcnp.data.table import part_of
 from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
+from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.reading import TableFile
+from convcnp.frames.series import Rows
 from convcnp.training.own import choices
 from convcnp.training.own.choices import Wanted
 from convcnp.training.own.table import plan_table, typical_gaps
@@ -20,8 +23,9 @@ def quick(monkeypatch):
 
 def planned(frame, overrides=(), minutes=10.0, **names):
     said = []
-    wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
-    return plan_table(frame, "table.csv", "", wanted, said.append), " ".join(said)
+    wanted = Wanted.of(Columns.named(**names), overrides=overrides, minutes=minutes)
+    plan = plan_table(TableFile(frame, "", "table.csv"), wanted, said.append)
+    return plan.experiment, " ".join(said)
 
 
 def long_series(rows=400, gap=1.0):
@@ -56,8 +60,8 @@ def test_every_choice_is_explained_and_a_given_one_is_kept():
 def test_settings_come_from_a_file_too(tmp_path):
     path = tmp_path / "own.toml"
     path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
-    wanted = Wanted.of({}, path, ["training.seed=4"])
-    experiment = plan_table(series_frame(), "table.csv", "", wanted)
+    wanted = Wanted.of(config=path, overrides=["training.seed=4"])
+    experiment = plan_table(TableFile(series_frame(), "", "table.csv"), wanted).experiment
     assert experiment.model["name"] == "convcnpxl"
     assert experiment.data["window"] == 11
     assert experiment.training.seed == 4
@@ -65,8 +69,7 @@ def test_settings_come_from_a_file_too(tmp_path):
 
 def test_units_are_learned_from_the_training_series_alone():
     frame = series_frame(30)
-    layout = choose_layout(frame)
-    held = Rows.of(frame, layout).of_part("test")
+    held = part_of(Rows.of(frame, choose_columns(frame)), "test")
     name = held.labels[np.flatnonzero(held.lengths)[0]]
     changed = frame.assign(v=frame["v"].where(frame["id"] != name, 1e6))
     first, second = planned(frame)[0], planned(changed)[0]
@@ -106,10 +109,10 @@ def test_the_time_unit_is_the_typical_gap_and_nothing_else_depends_on_the_users(
 
 def test_inputs_of_one_kind_share_a_unit_and_others_do_not():
     frame = points_frame()
-    layout = choose_layout(frame, inputs=("east", "north"))
-    shared = typical_gaps(Rows.of(frame, layout))
+    columns = choose_columns(frame, Columns.named(inputs=("east", "north")))
+    shared = typical_gaps(Rows.of(frame, columns))
     assert shared[0] == shared[1]
-    own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), layout))
+    own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), columns))
     assert own[1] / own[0] == pytest.approx(1000, rel=0.2)
 
 
