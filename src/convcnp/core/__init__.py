@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from convcnp.core.grid import Grid as Grid
     from convcnp.core.grid import Margin as Margin
     from convcnp.core.grid import covering_grid as covering_grid
+    from convcnp.core.heads import GaussianHead as GaussianHead
+    from convcnp.core.heads import Head as Head
+    from convcnp.core.heads import MixtureHead as MixtureHead
     from convcnp.core.image_task import ImageTask as ImageTask
     from convcnp.core.predictive import GaussianPredictive as GaussianPredictive
+    from convcnp.core.predictive import MixturePredictive as MixturePredictive
+    from convcnp.core.predictive import Predictive as Predictive
     from convcnp.core.set_conv import SetConvDecoder as SetConvDecoder
     from convcnp.core.set_conv import SetConvEncoder as SetConvEncoder
     from convcnp.core.task import Task as Task
@@ -34,7 +39,12 @@ _NAMES = {
     "SimpleCNN": "cnn",
     "UNet": "cnn",
     "ResNet": "cnn",
+    "Predictive": "predictive",
     "GaussianPredictive": "predictive",
+    "MixturePredictive": "predictive",
+    "Head": "heads",
+    "GaussianHead": "heads",
+    "MixtureHead": "heads",
     "Normaliser": "units",
     "Units": "units",
 }

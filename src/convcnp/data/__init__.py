@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from convcnp.data.lotka_volterra import LotkaVolterraSource as LotkaVolterraSource
     from convcnp.data.plasticc import PlasticcSource as PlasticcSource
     from convcnp.data.random_series import SeriesSource as SeriesSource
+    from convcnp.data.simulated_series import SimulatedSeries as SimulatedSeries
     from convcnp.data.source import FiniteSource as FiniteSource
     from convcnp.data.source import NamedSource as NamedSource
     from convcnp.data.source import Source as Source
@@ -26,6 +27,7 @@ _NAMES = {
     "GPSource": "functions",
     "SawtoothSource": "functions",
     "SeriesSource": "random_series",
+    "SimulatedSeries": "simulated_series",
     "LotkaVolterraSource": "lotka_volterra",
     "PlasticcSource": "plasticc",
     "TableSource": "table",

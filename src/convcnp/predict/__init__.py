@@ -6,9 +6,11 @@ from convcnp.extras import imported_when_used
 
 if TYPE_CHECKING:
     from convcnp.predict.calibration import Calibration as Calibration
+    from convcnp.predict.calibration import Check as Check
     from convcnp.predict.completion import Completion as Completion
     from convcnp.predict.completion import complete as complete
     from convcnp.predict.predictor import Predictor as Predictor
+    from convcnp.predict.request import Request as Request
     from convcnp.predict.zoo import load as load
 
 _NAMES = {
@@ -16,6 +18,8 @@ _NAMES = {
     "Predictor": "predictor",
     "complete": "completion",
     "Completion": "completion",
+    "Request": "request",
+    "Check": "calibration",
     "Calibration": "calibration",
 }
 
