@@ -28,11 +28,15 @@ from convcnp.core.task import Task
 from convcnp.data.images.photo import Photo
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
+from convcnp.frames.columns import Columns
+from convcnp.frames.reading import TableFile
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import write_tensors
 from convcnp.training.experiment import Experiment
 from convcnp.training.loop import METRICS, TrainingSettings
+from convcnp.training.own.choices import Wanted
+from convcnp.training.own.table import plan_table
 
 # Overrides with which a model of one's own trains in a second or two.
 TINY = (
@@ -314,3 +318,19 @@ def long_frame() -> pd.DataFrame:
     frame = series_frame(6)
     band = np.where(np.arange(len(frame)) % 2, "g", "r")
     return frame.assign(band=band, v=frame["v"] + 100 * (band == "g"))
+
+
+def long_series(rows: int = 400, gap: float = 1.0) -> pd.DataFrame:
+    """Return one long series, a sine, without noise."""
+    t = gap * np.arange(rows)
+    return pd.DataFrame({"t": t, "v": np.sin(t / (7 * gap))})
+
+
+def planned(
+    frame: pd.DataFrame, overrides: Sequence[str] = (), minutes: float = 10.0, **names: Any
+) -> tuple[Experiment, str]:
+    """Return the experiment that is chosen for a table, and all that is said of it."""
+    said: list[str] = []
+    wanted = Wanted.of(Columns.named(**names), overrides=overrides, minutes=minutes)
+    plan = plan_table(TableFile(frame, "", "table.csv"), wanted, said.append)
+    return plan.experiment, " ".join(said)

@@ -131,6 +131,21 @@ def test_bands_of_several_columns_are_those_of_each(general):
     np.testing.assert_allclose(both.filter(like="b_"), alone.filter(like="b_"), rtol=1e-6)
 
 
+def test_a_mixture_is_predicted_scored_and_checked_as_a_gaussian_is(tmp_path):
+    frame = series_frame()
+    settings = [*TINY, "model.head=mixture", "model.components=2"]
+    predictor = convcnp.Predictor.fit(frame, tmp_path / "run", minutes=0.1, settings=settings)
+    answer = predictor.predict(frame, 5, quantiles=[0.05, 0.5, 0.95], samples=2)
+    assert answer.notna().all(axis=None)
+    assert (answer["v_q05"] < answer["v_q50"]).all()
+    assert (answer["v_q50"] < answer["v_q95"]).all()
+    # The median of a mixture is not its mean.
+    assert (answer["v_q50"] - answer["v_mean"]).abs().max() > 1e-6
+    assert predictor.score(frame[::2], frame[1::2])["v"]["crps"] > 0
+    told = invoke("check", tmp_path / "run", "--data", tmp_path / "run/table.csv", "--tasks", 3)
+    assert "90 % intervals hold" in " ".join(told.output.split())
+
+
 # --- Points in the plane --------------------------------------------------------------------------
 
 

@@ -7,30 +7,16 @@ import pytest
 from convcnp.data.table import part_of
 from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
 from convcnp.frames.columns import Columns, choose_columns
-from convcnp.frames.reading import TableFile
 from convcnp.frames.series import Rows
 from convcnp.training.own import choices
-from convcnp.training.own.choices import Wanted
-from convcnp.training.own.table import plan_table, typical_gaps
-from helpers import TINY, points_frame, series_frame
+from convcnp.training.own.table import typical_gaps
+from helpers import long_series, planned, points_frame, series_frame
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Take a pace as given in place of a rehearsal."""
     monkeypatch.setattr(choices, "_rehearse", lambda *_: choices._Pace(0.1, 0.05))
-
-
-def planned(frame, overrides=(), minutes=10.0, **names):
-    said = []
-    wanted = Wanted.of(Columns.named(**names), overrides=overrides, minutes=minutes)
-    plan = plan_table(TableFile(frame, "", "table.csv"), wanted, said.append)
-    return plan.experiment, " ".join(said)
-
-
-def long_series(rows=400, gap=1.0):
-    t = gap * np.arange(rows)
-    return pd.DataFrame({"t": t, "v": np.sin(t / (7 * gap))})
 
 
 def test_every_choice_is_explained_and_a_given_one_is_kept():
@@ -55,16 +41,6 @@ def test_every_choice_is_explained_and_a_given_one_is_kept():
     assert experiment.model["points_per_unit"] == 2.5
     assert experiment.data["units"] == "series"
     assert "training.steps = 7, as given." in said
-
-
-def test_settings_come_from_a_file_too(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
-    wanted = Wanted.of(config=path, overrides=["training.seed=4"])
-    experiment = plan_table(TableFile(series_frame(), "", "table.csv"), wanted).experiment
-    assert experiment.model["name"] == "convcnpxl"
-    assert experiment.data["window"] == 11
-    assert experiment.training.seed == 4
 
 
 def test_units_are_learned_from_the_training_series_alone():
@@ -114,30 +90,6 @@ def test_inputs_of_one_kind_share_a_unit_and_others_do_not():
     assert shared[0] == shared[1]
     own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), columns))
     assert own[1] / own[0] == pytest.approx(1000, rel=0.2)
-
-
-def test_longer_tasks_get_a_network_that_sees_farther():
-    few, many = (planned(long_series(rows))[0].model["down"] for rows in (80, 2000))
-    assert len(few) < len(many)
-    assert planned(long_series(), ["model.down=[8, 9, 10]"])[0].model["up"] == (9, 8, 8)
-
-
-def test_bursts_get_a_finer_grid_and_rounding_a_floor():
-    regular = long_series()
-    assert planned(regular)[0].model["points_per_unit"] == 3
-    bursts = regular.assign(t=np.cumsum(np.tile([0.2, 0.2, 1.0, 1.0, 1.0], 80)))
-    assert planned(bursts)[0].model["points_per_unit"] == 8
-    assert planned(regular)[0].model["sigma_floor"] == 1e-3
-    rounded = regular.assign(v=regular["v"].round(1))
-    floor = 0.1 / 12**0.5 / regular["v"].std()
-    assert planned(rounded)[0].model["sigma_floor"] == pytest.approx(floor, rel=0.1)
-
-
-def test_a_rehearsal_measures_steps_and_validation(monkeypatch):
-    monkeypatch.undo()
-    experiment, said = planned(series_frame(), [s for s in TINY if "steps" not in s], minutes=0.02)
-    assert experiment.training.steps >= 20
-    assert "as a step takes" in said
 
 
 @pytest.mark.parametrize(
