@@ -39,7 +39,7 @@ class TableFile:
 
 
 def read_table(path: str | Path) -> TableFile:
-    """Read a CSV, TSV or Parquet file, or either from standard input for `-`.
+    r"""Read a CSV, TSV or Parquet file, or either from standard input for `-`.
 
     Example:
         >>> import tempfile
