@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
+from zlib import compress, crc32
 
 import numpy as np
 import pandas as pd
@@ -185,6 +186,18 @@ def write_pictures(folder: Path, count: int = 8, **options: int) -> Path:
     for i in range(count):
         Image.fromarray(picture(seed=i, **options)).save(folder / f"{i}.png")
     return folder
+
+
+def claiming(path: Path, width: int, height: int) -> Path:
+    """Write a PNG file of a few bytes that says it has this size."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    content = chunk(b"IHDR", header) + chunk(b"IDAT", compress(bytes(1000))) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + content)
+    return path
 
 
 def random_photo(channels: int, missing: float = 0.6) -> Photo:

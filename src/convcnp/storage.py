@@ -8,15 +8,18 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from convcnp.errors import CheckpointError, OutputError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Content = bytes | Callable[[IO[bytes]], object]
 
 _PART = ".convcnp-part-"  # what files that are not yet whole begin with
 
@@ -52,8 +55,10 @@ def write_atomically(path: Path, content: bytes) -> None:
     write_together({path: content})
 
 
-def write_together(contents: Mapping[Path, bytes]) -> None:
+def write_together(contents: Mapping[Path, Content]) -> None:
     """Write several files, all of them or none: each is replaced once all are on the disk.
+
+    A content is bytes, or a function that writes them to the open file it is called with.
 
     A file that is there keeps its mode, a symbolic link its target, and what is read-only is
     left alone. What is not yet whole has a name that nobody can know before.
@@ -113,14 +118,17 @@ def _new_part(folder: Path) -> Path:
     return folder / f"{_PART}{secrets.token_hex(8)}"
 
 
-def _write_part(part: Path, content: bytes, like: Path) -> None:
+def _write_part(part: Path, content: Content, like: Path) -> None:
     check_replaceable(like)
     # Exclusively, and never through a link that someone laid there.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(part, flags, 0o666), "wb") as file:
         if like.exists():
             part.chmod(stat.S_IMODE(like.stat().st_mode))
-        file.write(content)
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            content(file)
         file.flush()
         os.fsync(file.fileno())
 
@@ -133,6 +141,13 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or made, without making it."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    with writing(folder):
+        tempfile.TemporaryFile(dir=existing).close()
 
 
 def is_leftover(path: Path) -> bool:

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from convcnp.cli import main
-from helpers import random_array, saved, write_untrained
+from helpers import claiming, random_array, saved, write_untrained
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,26 @@ def test_the_command_writes_three_pictures(trained, tmp_path, monkeypatch, capsy
     output = " ".join(capsys.readouterr().out.split())
     assert "of 30 x 20 pixels" in output
     assert "photo-completed.png" in output
+
+
+def test_a_picture_of_too_many_pixels_gets_a_sentence_as_photo_and_as_mask(
+    tmp_path, monkeypatch, capsys
+):
+    bomb = claiming(tmp_path / "bomb.png", 50_000, 50_000)
+    photo = saved(tmp_path / "photo.png", random_array(20, 30))
+    for options in ([bomb, "--keep", "5%"], [photo, "--mask", bomb]):
+        with pytest.raises(SystemExit) as stop:
+            run(monkeypatch, *options)
+        assert stop.value.code == 2
+        assert "at most 200,000,000 are decoded" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_model_that_is_not_of_images_leaves_no_folder(tmp_path, monkeypatch, capsys):
+    photo = saved(tmp_path / "photo.png", random_array(20, 30))
+    with pytest.raises(SystemExit) as stop:
+        run(monkeypatch, photo, "--keep", "5%", "--model", "eq-convcnp", "--out", tmp_path / "out")
+    assert stop.value.code == 2
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

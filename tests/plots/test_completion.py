@@ -44,6 +44,23 @@ def test_the_figure_shows_what_was_given_what_came_of_it_and_the_doubt():
     assert torch.equal(shown[2], completion.doubt)
 
 
+def test_all_pictures_are_written_or_none(tmp_path, monkeypatch):
+    photo = random_photo(3)
+    completion = Completion(photo, torch.full((20, 24, 3), 0.5), torch.full((20, 24, 3), 0.2))
+    blocked = tmp_path / "out" / "photo-figure.png"
+    blocked.mkdir(parents=True)
+    with pytest.raises(OutputError, match="cannot"):
+        write_completion(completion, tmp_path / "out", "photo")
+    assert list((tmp_path / "out").iterdir()) == [blocked]
+
+
+def test_a_figure_of_a_large_picture_shows_every_other_pixel():
+    blank = torch.zeros(10, 4001, 1)
+    photo = Photo(blank, torch.ones(10, 4001, dtype=torch.bool))
+    figure = draw_completion(Completion(photo, blank, blank + 0.1))
+    assert figure.axes[0].images[0].get_array().shape == (4, 1334, 3)
+
+
 @pytest.mark.parametrize("shape", [(1, 200), (200, 1)])
 def test_the_figure_of_a_long_picture_has_a_bounded_size(shape):
     missing = torch.ones(shape, dtype=torch.bool)

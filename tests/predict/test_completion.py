@@ -12,6 +12,7 @@ from convcnp.predict.completion import (
     DEFAULT_MODEL,
     all_but,
     complete,
+    fill,
     read_mask,
     within,
 )
@@ -121,6 +122,28 @@ def test_tiles_do_not_show():
     assert len(reports) > 3
     assert_equal(tiles.mean, whole.mean, 1e-5)
     assert_equal(tiles.stddev, whole.stddev, 1e-5)
+
+
+@pytest.mark.parametrize("build", [grey_model, colour_model])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_filling_is_completing_in_bytes(build, channels):
+    photo, model = random_photo(channels), build()
+    photo.missing[:, :12] = False  # tiles in which nothing is missing
+    whole, filled = complete(model, photo), fill(model, photo, pixels_per_tile=32 * 32)
+    assert (filled.pixels.int() - (255 * whole.pixels).round().int()).abs().max() <= 1
+    assert_equal(filled.doubt, whole.doubt, 1e-5)
+
+
+def test_tiles_in_which_nothing_is_missing_are_not_predicted(monkeypatch):
+    photo, model, seen = random_photo(1), grey_model(), []
+    photo.missing[:] = False
+    photo.missing[0, 0] = True
+    real = GridConvCNP.on_pixels
+    monkeypatch.setattr(
+        GridConvCNP, "on_pixels", lambda self, *parts: seen.append(1) or real(self, *parts)
+    )
+    fill(model, photo, pixels_per_tile=1)
+    assert len(seen) == 1
 
 
 def test_a_grey_model_sees_the_channels_one_by_one():

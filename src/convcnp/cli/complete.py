@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from convcnp.errors import SettingError
-from convcnp.storage import writing
+from convcnp.storage import check_folder
 
 
 def complete(
@@ -28,6 +28,9 @@ def complete(
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the pixels kept.")] = 1,
+    max_megapixels: Annotated[
+        int, typer.Option(min=1, help="Refuse larger pictures, which take gigabytes of memory.")
+    ] = 200,
 ) -> None:
     """Fill the missing pixels of a picture, and show where not to trust them.
 
@@ -36,13 +39,13 @@ def complete(
     from convcnp.cli.progress import bar
     from convcnp.data.images.photo import Photo
     from convcnp.plots.completion import write_completion
-    from convcnp.predict.completion import DEFAULT_MODEL, all_but, read_mask, within
-    from convcnp.predict.completion import complete as fill
+    from convcnp.predict.completion import DEFAULT_MODEL, all_but, fill, read_mask, within
     from convcnp.predict.zoo import load
 
-    given = Photo.read(photo)
+    most_pixels = max_megapixels * 10**6
+    given = Photo.read(photo, most_pixels)
     if mask is not None:
-        given = given.without(read_mask(mask, given.shape))
+        given = given.without(read_mask(mask, given.shape, most_pixels))
     if keep is not None:
         given = given.without(all_but(keep, given.shape, seed))
     if box is not None:
@@ -53,8 +56,7 @@ def complete(
             "--mask, --keep or --box, or make them transparent."
         )
     predictor = load(model or DEFAULT_MODEL)
-    with writing(out):  # to hear of it before all is predicted
-        out.mkdir(parents=True, exist_ok=True)
+    check_folder(out)  # to hear of it before all is predicted
     with bar("Completing") as progress:
         completion = fill(predictor.model, given, progress=progress)
     share = given.missing.float().mean().item()

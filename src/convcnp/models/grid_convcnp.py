@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -22,6 +22,14 @@ from convcnp.models.cnp import mlp
 from convcnp.models.cutting import cut
 
 Filter = Literal["absolute", "signed", "eq"]
+
+
+class Window(NamedTuple):
+    """A tile of an image, the pixels that can matter to it, and where it is among these."""
+
+    tile: tuple[slice, slice]
+    around: tuple[Tensor, Tensor]  # rows (h, 1) and columns (w,)
+    inner: tuple[slice, slice]
 
 
 class GridEncoder(nn.Module):
@@ -224,18 +232,26 @@ class GridConvCNP(Model):
         """
         assert isinstance(task, ImageTask)
         observed, mask = task.as_images(task.y_context), task.as_images(task.context_mask)
-        radius, wraps = self.radius_in_pixels, self.cnn.padding == "circular"
-        width = max(int(cells_per_tile**0.5) - 2 * radius, radius // 4, 1)
         pixels = torch.arange(task.height * task.width).view(task.height, task.width)
         for i in range(task.batch_size):
-            for top in range(0, task.height, width):
-                rows, inner_rows = cut(top, width, radius, task.height, wraps)
-                for left in range(0, task.width, width):
-                    columns, inner_columns = cut(left, width, radius, task.width, wraps)
-                    part = (slice(i, i + 1), rows[:, None], columns)
-                    raw = self.on_pixels(observed[part], mask[part])[0, inner_rows, inner_columns]
-                    tile = pixels[top : top + width, left : left + width]
-                    yield Tile(i, tile.flatten(), raw.flatten(0, 1))
+            for window in self.windows(task.height, task.width, cells_per_tile):
+                part = (slice(i, i + 1), *window.around)
+                raw = self.on_pixels(observed[part], mask[part])[0, *window.inner]
+                yield Tile(i, pixels[window.tile].flatten(), raw.flatten(0, 1))
+
+    def windows(self, height: int, width: int, cells_per_tile: int) -> Iterator[Window]:
+        """Cut an image into tiles, each with the pixels that can matter to it."""
+        radius, wraps = self.radius_in_pixels, self.cnn.padding == "circular"
+        side = max(int(cells_per_tile**0.5) - 2 * radius, radius // 4, 1)
+        for top in range(0, height, side):
+            rows, inner_rows = cut(top, side, radius, height, wraps)
+            for left in range(0, width, side):
+                columns, inner_columns = cut(left, side, radius, width, wraps)
+                yield Window(
+                    tile=(slice(top, top + side), slice(left, left + side)),
+                    around=(rows[:, None], columns),
+                    inner=(inner_rows, inner_columns),
+                )
 
 
 def _eq_filter(log_length_scale: Float[Tensor, " C"], reach: int) -> Float[Tensor, "C 1 K K"]:

@@ -87,7 +87,7 @@ def _raw_in_tiles(
     shape, done = task.target_mask.shape[:2], 0
     width = model.to_predictive.channels(task.dim_y)
     raw = torch.zeros(*shape, width, dtype=model.dtype, device=task.x_target.device)
-    with _evaluating(model):
+    with evaluating(model):
         for tile in model.tiles(task, cells_per_tile):
             raw[tile.task, tile.targets] = tile.raw
             done += len(tile.targets)
@@ -96,7 +96,8 @@ def _raw_in_tiles(
 
 
 @contextmanager
-def _evaluating(model: Model) -> Iterator[None]:
+def evaluating(model: Model) -> Iterator[None]:
+    """Predict as one does after training, whatever the model was doing."""
     was_training = model.training
     model.eval()
     try:

@@ -109,10 +109,10 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(path, dpi=110)
 
 
-def as_png(figure: Figure) -> bytes:
+def as_png(figure: Figure, dpi: int = 150) -> bytes:
     """Return a figure as the content of a PNG file."""
     content = io.BytesIO()
-    figure.savefig(content, dpi=150, format="png")
+    figure.savefig(content, dpi=dpi, format="png")
     return content.getvalue()
 
 

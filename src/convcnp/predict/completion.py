@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
-from convcnp.core.image_task import ImageTask
-from convcnp.data.images.photo import Photo
-from convcnp.errors import DataError, SettingError, ShapeError
+from convcnp.data.images.photo import MOST_PIXELS, Photo, as_numbers
+from convcnp.errors import DataError, SettingError, ShapeError, check_positive
 from convcnp.models.base import Model
-from convcnp.models.grid_convcnp import GridConvCNP
-from convcnp.models.tiling import predict_in_tiles
+from convcnp.models.grid_convcnp import GridConvCNP, Window
+from convcnp.models.tiling import Progress, evaluating
 
 DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
+_ROWS = 256  # of a picture that are turned to bytes at once
 
 
 @dataclass(frozen=True)
@@ -41,43 +41,113 @@ class Completion:
         return torch.where(self.photo.missing, self.stddev.mean(-1), 0)
 
 
+@dataclass(frozen=True)
+class Filled:
+    """A photograph with its missing pixels filled: as little as files of it need."""
+
+    photo: Photo
+    pixels: UInt8[Tensor, "H W C"]
+    doubt: Float[Tensor, "H W"]  # the standard deviation, as of a `Completion`
+
+
 def complete(
     model: Model,
     photo: Photo,
     *,
     pixels_per_tile: int = 2**18,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Progress = lambda done, total: None,
 ) -> Completion:
     """Predict the missing pixels of a photograph of any size.
 
     A model of grey images completes the channels of a colour photograph one by one; one of colour
     images sees a grey photograph as colour, and its channels are averaged.
     """
+    mean = torch.empty(photo.stored.shape)
+    found = Completion(photo, mean, torch.empty_like(mean))
+    for tile, part in _completed_tiles(model, photo, pixels_per_tile, progress):
+        found.mean[tile], found.stddev[tile] = part.mean, part.stddev
+    return found
+
+
+def fill(
+    model: Model,
+    photo: Photo,
+    *,
+    pixels_per_tile: int = 2**18,
+    progress: Progress = lambda done, total: None,
+) -> Filled:
+    """Fill the missing pixels of a photograph, keeping no more than bytes of all its pixels.
+
+    Tiles in which nothing is missing are not predicted.
+    """
+    pixels = photo.stored if photo.stored.dtype == torch.uint8 else as_bytes(photo.stored)
+    found = Filled(photo, pixels.clone(), torch.zeros(photo.shape))
+    for tile, part in _completed_tiles(model, photo, pixels_per_tile, progress, only_missing=True):
+        missing = part.photo.missing
+        found.pixels[tile][missing] = as_bytes(part.pixels)[missing]
+        found.doubt[tile] = part.doubt
+    return found
+
+
+def _completed_tiles(
+    model: Model,
+    photo: Photo,
+    pixels_per_tile: int,
+    progress: Progress,
+    *,
+    only_missing: bool = False,
+) -> Iterator[tuple[tuple[slice, slice], Completion]]:
+    """Yield where each tile is, and its completion.
+
+    Args:
+        only_missing: Leave out tiles in which nothing is.
+    """
     if not isinstance(model, GridConvCNP):
         raise ShapeError(
             f"Completing a photograph needs a model of images, got a {type(model).__name__}; "
             "`convcnp models` lists those that ship."
         )
-    pixels, seen = photo.pixels, ~photo.missing
-    channels = pixels.shape[-1]
+    check_positive("pixels_per_tile", pixels_per_tile)
+    done, total = 0, photo.missing.numel()
+    with evaluating(model):
+        for window in model.windows(*photo.shape, pixels_per_tile):
+            inner = Photo(photo.stored[window.tile], photo.missing[window.tile])
+            if not only_missing or inner.missing.any():
+                yield window.tile, _completed(model, photo, window, inner)
+            done += inner.missing.numel()
+            progress(done, total)
+
+
+@torch.no_grad()
+def _completed(model: GridConvCNP, photo: Photo, window: Window, inner: Photo) -> Completion:
+    pixels, seen = as_numbers(photo.stored[window.around]), ~photo.missing[window.around]
     if model.dim_y == 1:
-        observed = pixels.movedim(-1, 0)[..., None]  # (channels, H, W, 1)
+        observed = pixels.movedim(-1, 0)[..., None]  # (channels, h, w, 1)
     else:
-        observed = pixels.expand(*photo.shape, model.dim_y)[None]
-    task = ImageTask(observed, seen.expand(len(observed), -1, -1))
-    predictive = predict_in_tiles(model, task, cells_per_tile=pixels_per_tile, progress=progress)
-    mean, stddev = (task.as_images(m) for m in (predictive.mean, predictive.stddev))
+        observed = pixels.expand(*seen.shape, model.dim_y)[None]
+    mask = seen[None, ..., None].expand(observed.shape)
+    raw = model.on_pixels(observed * mask, mask)[:, *window.inner]
+    everywhere = torch.ones(*raw.shape[:-1], model.dim_y, dtype=torch.bool)
+    predictive = model.to_predictive(raw.flatten(1, 2), everywhere.flatten(1, 2))
+    mean, stddev = (m.view(everywhere.shape) for m in (predictive.mean, predictive.stddev))
     if model.dim_y == 1:
-        return Completion(photo, mean[..., 0].movedim(0, -1), stddev[..., 0].movedim(0, -1))
-    if channels == 1:
+        return Completion(inner, mean[..., 0].movedim(0, -1), stddev[..., 0].movedim(0, -1))
+    if pixels.shape[-1] == 1:
         mean, stddev = mean.mean(-1, keepdim=True), stddev.mean(-1, keepdim=True)
-    return Completion(photo, mean[0], stddev[0])
+    return Completion(inner, mean[0], stddev[0])
 
 
-def read_mask(path: Path, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
+def as_bytes(pixels: Float[Tensor, "*H C"]) -> UInt8[Tensor, "*H C"]:
+    """Return pixels between 0 and 1 as bytes, some rows at a time: floats are four times larger."""
+    return torch.cat([(255 * rows).round().byte() for rows in pixels.split(_ROWS)])
+
+
+def read_mask(
+    path: Path, shape: tuple[int, int], most_pixels: int = MOST_PIXELS
+) -> Bool[Tensor, "H W"]:
     """Read which pixels are missing from a picture of the same size: bright and opaque ones."""
-    picture = Photo.read(path)
-    brightest = picture.pixels.amax(-1)  # of the channels
+    picture = Photo.read(path, most_pixels)
+    brightest = as_numbers(picture.stored.amax(-1))  # of the channels
     mask = (brightest > 0.5) & ~picture.missing
     if mask.shape != shape:
         raise ShapeError(

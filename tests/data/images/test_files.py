@@ -107,6 +107,14 @@ def test_a_damaged_zip_file_is_named(tmp_path, monkeypatch):
         CelebA(size=None).images()
 
 
+def test_an_image_that_unpacks_to_more_than_a_gigabyte_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(image_files, "_LARGEST_FILE", 1000)
+    with zipfile.ZipFile(tmp_path / "zeros.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.png", bytes(1001))
+    with pytest.raises(DataError, match=r"at most 1,000 bytes, but a.png in .* has 1,001; remove"):
+        image_files.ImageFiles(tmp_path / "zeros.zip", ["a.png"], None, 1)
+
+
 def test_images_of_different_sizes_need_a_size(faces):
     contents = {"1.png": png(1), "2.png": png(2, size=(5, 5))}
     images = faces(contents, size=None, part="test").images()

@@ -11,7 +11,7 @@ from convcnp.data.images import folder as image_folder
 from convcnp.data.images.folder import ImageFolder, read_images
 from convcnp.data.source import FiniteSource, NamedSource, seeded
 from convcnp.errors import ConvCNPWarning, DataError, SettingError
-from helpers import picture, saved, write_pictures
+from helpers import claiming, picture, saved, write_pictures
 
 
 def folder_of(folder, **arrays):
@@ -207,3 +207,10 @@ def test_of_too_many_images_some_are_drawn(tmp_path, monkeypatch):
 def test_tasks_without_a_hidden_pixel_are_refused():
     with pytest.raises(SettingError, match="Hidden pixels are what is learned"):
         ImageFolder(min_context=1.0, max_context=1.0)
+
+
+def test_a_small_file_of_too_many_pixels_is_named(tmp_path):
+    folder = folder_of(tmp_path / "set", a=picture(8, 5))
+    claiming(folder / "bomb.png", 50_000, 50_000)
+    with pytest.raises(DataError, match=r"bomb.png \(it has 50,000 x 50,000 pixels, and at most"):
+        read_images(folder)

@@ -7,7 +7,7 @@ from PIL import Image
 
 from convcnp.data.images.photo import Photo
 from convcnp.errors import DataError
-from helpers import assert_equal, random_array, saved
+from helpers import assert_equal, claiming, random_array, saved
 
 
 @pytest.mark.parametrize("shape", [(7, 9), (7, 9, 3)])
@@ -69,6 +69,27 @@ def test_a_photograph_may_have_more_pixels_than_pillow_likes(tmp_path, monkeypat
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10)
     assert Photo.read(saved(tmp_path / "photo.png", random_array(40, 50))).shape == (40, 50)
     assert Image.MAX_IMAGE_PIXELS == 10
+
+
+def test_a_small_file_of_too_many_pixels_is_refused_before_it_is_decoded(tmp_path):
+    path = claiming(tmp_path / "bomb.png", 50_000, 50_000)
+    with pytest.raises(DataError, match=r"50,000 x 50,000 pixels, and at most 200,000,000 are"):
+        Photo.read(path)
+    small = saved(tmp_path / "small.png", random_array(4, 6))
+    with pytest.raises(DataError, match="6 x 4 pixels, and at most 23 are decoded"):
+        Photo.read(small, most_pixels=23)
+
+
+def test_a_picture_that_runs_another_program_is_not_decoded(tmp_path):
+    (tmp_path / "script.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    with pytest.raises(DataError, match="it is no picture of a known kind"):
+        Photo.read(tmp_path / "script.png")
+
+
+def test_bytes_are_kept_as_bytes(tmp_path):
+    photo = Photo.read(saved(tmp_path / "photo.png", random_array(4, 6, 3)))
+    assert photo.stored.dtype == torch.uint8
+    assert torch.equal(photo.pixels, photo.stored / 255)
 
 
 def test_a_photograph_is_turned_upright(tmp_path):

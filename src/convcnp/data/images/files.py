@@ -21,6 +21,7 @@ from convcnp.errors import DataError
 from convcnp.extras import import_extra
 
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
+_LARGEST_FILE = 2**30  # bytes of one image, packed or not
 _KEPT_BYTES = 2**31  # decoded images are kept up to this size of the whole set
 
 
@@ -68,7 +69,16 @@ def _names(path: Path) -> list[str]:
 def content(path: Path, archive: zipfile.ZipFile | None, name: str) -> bytes:
     """Read one file of a folder, or of its zip file."""
     try:
+        # Zeros pack a thousandfold: the size is asked before anything is unpacked.
+        size = (path / name).stat().st_size if archive is None else archive.getinfo(name).file_size
+        if size > _LARGEST_FILE:
+            raise DataError(
+                f"Expected images of at most {_LARGEST_FILE:,} bytes, but {name} in {path} has "
+                f"{size:,}; remove it, or save it smaller."
+            )
         return (path / name).read_bytes() if archive is None else archive.read(name)
+    except DataError:
+        raise
     except (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
         raise DataError(
             f"Expected to read {name} in {path}, but it failed ({error}); check its permissions, "

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import struct
 import warnings
 from dataclasses import dataclass
-from io import BytesIO
+from io import BufferedIOBase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from convcnp.errors import DataError
@@ -20,17 +22,27 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+MOST_PIXELS = 200_000_000  # of a picture that is decoded, unless more are asked for
+
+# What is decoded. Pillow knows more kinds, of which one runs another program (Ghostscript).
+_KINDS = ("PNG", "JPEG", "MPO", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM", "JPEG2000")
+
+
 @dataclass(frozen=True)
 class Photo:
-    """Pixels between 0 and 1, grey or in colour, and which of them are missing."""
+    """Pixels between 0 and 1, grey or in colour, and which of them are missing.
 
-    pixels: Float[Tensor, "H W C"]
+    Args:
+        stored: The pixels, or bytes of which 255 means 1: a quarter of the memory.
+    """
+
+    stored: Shaped[Tensor, "H W C"]
     missing: Bool[Tensor, "H W"]
 
     @classmethod
-    def read(cls, path: Path) -> Photo:
+    def read(cls, path: Path, most_pixels: int = MOST_PIXELS) -> Photo:
         """Read a picture file; transparent pixels are missing, and those that are no number."""
-        return cls.of(read_picture(path))
+        return cls.of(read_picture(path, most_pixels))
 
     @classmethod
     def of(cls, image: Image) -> Photo:
@@ -44,58 +56,105 @@ class Photo:
             pixels = pixels.masked_fill(missing, 0)
             pixels = (pixels / (255 if pixels.max() > 1 else 1)).clamp(0, 1)
             return cls(pixels[..., None], missing)
-        is_grey = image.mode in ("1", "L", "LA")
-        if image.mode in ("1", "CMYK", "YCbCr", "LAB", "HSV"):  # cannot become transparent
-            image = image.convert("L" if is_grey else "RGB")
-        pixels = as_tensor(image.convert("LA" if is_grey else "RGBA")) / 255
-        return cls(pixels[..., :-1], pixels[..., -1] < 0.5)
+        plain = "L" if image.mode in ("1", "L", "LA") else "RGB"
+        if not image.has_transparency_data:
+            pixels = as_bytes(image.convert(plain))
+            return cls(pixels, torch.zeros(pixels.shape[:2], dtype=torch.bool))
+        pixels = as_bytes(image.convert(f"{plain}A"))
+        return cls(pixels[..., :-1].clone(), pixels[..., -1] < 128)
+
+    @property
+    def pixels(self) -> Float[Tensor, "H W C"]:
+        """All pixels as numbers."""
+        return as_numbers(self.stored)
 
     def without(self, *missing: Bool[Tensor, "H W"]) -> Photo:
         """Return the photograph with more pixels missing."""
-        return Photo(self.pixels, torch.stack([self.missing, *missing]).any(0))
+        either = self.missing.clone()
+        for other in missing:
+            either |= other
+        return Photo(self.stored, either)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Height and width in pixels."""
-        return self.pixels.shape[0], self.pixels.shape[1]
+        return self.stored.shape[0], self.stored.shape[1]
 
 
-def read_picture(path: Path) -> Image:
+def read_picture(path: Path, most_pixels: int = MOST_PIXELS) -> Image:
     """Read a picture file, upright."""
     try:
-        return decoded(path)
+        with path.open("rb") as file:
+            return decoded(file, most_pixels)
     except FileNotFoundError as error:
         raise DataError(
             f"Expected a picture, but {path} does not exist; check the path."
         ) from error
-    except ValueError as error:
+    except (ValueError, IsADirectoryError) as error:
         raise DataError(
             f"{path} must be a whole picture such as PNG or JPEG, but cannot be read ({error}); "
             "save it again, or choose another."
         ) from error
 
 
-def decoded(file: Path | BytesIO) -> Image:
-    """Decode a picture, upright; one that is not whole raises a ValueError that says why."""
+def decoded(file: BufferedIOBase, most_pixels: int = MOST_PIXELS) -> Image:
+    """Decode a picture, upright; one that is not whole raises a ValueError that says why.
+
+    Its size is read before its pixels: a small file can claim more than any memory holds.
+    """
     pillow: Any = import_extra("PIL.Image", "images")
     upright = import_extra("PIL.ImageOps", "images").exif_transpose
-    limit, pillow.MAX_IMAGE_PIXELS = pillow.MAX_IMAGE_PIXELS, None  # a photograph may be large
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata
-            with pillow.open(file) as image:
+            with _opened(pillow, file) as image:
+                _check_size(image.width, image.height, most_pixels)
                 image.load()
                 return upright(image)
-    except FileNotFoundError:
-        raise
     except pillow.UnidentifiedImageError as error:
         raise ValueError("it is no picture of a known kind") from error
+    except MemoryError as error:
+        raise ValueError("it does not fit into memory") from error
     except Exception as error:  # a broken file makes pillow raise anything
         raise ValueError(str(error).rstrip(".") or type(error).__name__) from error
-    finally:
-        pillow.MAX_IMAGE_PIXELS = limit
+
+
+def _opened(pillow: Any, file: BufferedIOBase) -> Image:  # noqa: ANN401 - a module
+    """Read what a picture says of itself, as `PIL.Image.open` does.
+
+    That has a limit of pixels, too, but one for the whole process, which is not ours to change.
+    """
+    pillow.init()
+    beginning = file.read(16)
+    for kind in _KINDS:
+        factory, accepts = pillow.OPEN.get(kind, (None, None))
+        if factory is None or (accepts is not None and accepts(beginning) is not True):
+            continue
+        file.seek(0)
+        with contextlib.suppress(SyntaxError, IndexError, TypeError, struct.error):
+            image: Image = factory(file, "")
+            return image
+    raise pillow.UnidentifiedImageError
+
+
+def _check_size(width: int, height: int, most_pixels: int) -> None:
+    if width * height > most_pixels:
+        raise ValueError(
+            f"it has {width:,} x {height:,} pixels, and at most {most_pixels:,} are decoded"
+        )
 
 
 def as_tensor(image: Image) -> Tensor:
     """Return a picture's numbers as they are stored."""
     return torch.from_numpy(np.array(image, dtype=np.float32))
+
+
+def as_bytes(image: Image) -> Tensor:
+    """Return the pixels (H, W, C) of a picture of bytes."""
+    pixels = torch.from_numpy(np.array(image))
+    return pixels[..., None] if pixels.ndim == 2 else pixels
+
+
+def as_numbers(pixels: Tensor) -> Tensor:
+    """Return pixels between 0 and 1, of these or of bytes."""
+    return pixels if pixels.is_floating_point() else pixels / 255

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -15,7 +14,7 @@ from convcnp.data.images.files import holds_images
 from convcnp.data.source import NamedSource
 from convcnp.errors import CheckpointError, OutputError, TableError
 from convcnp.frames.reading import TableFile, digest_of, plain, read_table
-from convcnp.storage import write_atomically, writing
+from convcnp.storage import check_folder, write_atomically
 from convcnp.training.experiment import Experiment, read_toml
 from convcnp.training.loop import Reporter
 from convcnp.training.own.choices import Say, Wanted, merge
@@ -109,9 +108,7 @@ def check_out(out: Path, *, resume: bool) -> None:
             f"Expected a new or empty directory, but {out} exists; add --resume to go on with the "
             "run in it, or choose another with --out."
         )
-    existing = next(path for path in (out, *out.resolve().parents) if path.exists())
-    with writing(out):
-        tempfile.TemporaryFile(dir=existing).close()
+    check_folder(out)
 
 
 def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
