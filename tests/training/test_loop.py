@@ -15,7 +15,7 @@ from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import read_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
-from convcnp.training.loop import TrainingSettings, learning_rate, train
+from convcnp.training.loop import TrainingSettings, _Run, learning_rate, train
 from helpers import metrics_of, seeded_model, small_training
 
 
@@ -116,6 +116,13 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(tmp_pa
     tensors, metadata = read_tensors(tmp_path / CHECKPOINT)
     assert metadata["progress"]["step"] == 4
     assert all(value.isfinite().all() for value in tensors.values())
+
+
+def test_metrics_that_are_no_text_do_not_stop_a_run_from_going_on(tmp_path):
+    run = _Run(seeded_model(), small_training(), tmp_path, None)
+    (tmp_path / "metrics.csv").write_bytes(b"\xff\x00\n1x,1,1,1,1\n\xc2\xb2,1,1,1,1\n0,1,1,1,1\n")
+    run.start_metrics()
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[1:] == ["0,1,1,1,1"]
 
 
 def test_training_reports_every_step_and_the_metrics_when_validated(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -256,9 +257,9 @@ class _Run:
         """Begin the metrics, or cut them back to the step we resume from."""
         path = self.directory / METRICS
         header = "step,loss,log_likelihood,learning_rate,seconds"
-        rows = path.read_text().splitlines() if path.exists() else []
-        # A crash may have cut a row short.
-        whole = [r for r in rows if r.count(",") == header.count(",") and r[:1].isdecimal()]
+        text = path.read_text(errors="replace") if path.exists() else ""
+        # A crash may have cut a row short, or a disk may have lost some.
+        whole = re.findall(rf"^[0-9]{{1,18}}(?:,[^,\n]+){{{header.count(',')}}}$", text, re.MULTILINE)
         kept = [row for row in whole if int(row.split(",")[0]) <= self.progress.step]
         if self.fabric.is_global_zero:
             self.directory.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +16,10 @@ from convcnp.data.source import FiniteSource, NamedSource, Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.models.base import Model
 from convcnp.storage import write_atomically, writing
-from convcnp.training.checkpoint import CHECKPOINT
+from convcnp.training.checkpoint import CHECKPOINT, Progress
 from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.training.experiment import EvaluationSettings, Experiment
+from convcnp.training.lock import locked
 from convcnp.training.loop import Reporter, train
 from convcnp.training.provenance import commit, hardware, versions
 
@@ -54,21 +56,35 @@ def run(
         source: The experiment's own, where its data were read already.
         further_scores: What else to put into the result, as the paper's data sets ask for.
     """
-    _prepare(experiment, directory, resume=resume)
-    model, source = experiment.build_model(), experiment.source() if source is None else source
-    progress = train(
-        model,
-        source,
-        experiment.training,
-        directory,
-        validation=source.held_out("validation"),
-        fabric=fabric,
-        resume=resume,
-        report=report,
-    )
-    result = {
-        "name": name,
-        **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
+    is_first = fabric is None or fabric.is_global_zero  # of the processes that train together
+    with locked(directory) if is_first else nullcontext():
+        _prepare(experiment, directory, resume=resume)
+        model = experiment.build_model()
+        source = experiment.source() if source is None else source
+        progress = train(
+            model,
+            source,
+            experiment.training,
+            directory,
+            validation=source.held_out("validation"),
+            fabric=fabric,
+            resume=resume,
+            report=report,
+        )
+        result = {
+            "name": name,
+            **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
+            **_description(experiment, model, source, progress),
+        }
+        write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
+    return result
+
+
+def _description(
+    experiment: Experiment, model: Model, source: NamedSource, progress: Progress
+) -> dict[str, Any]:
+    """Say how a model came about."""
+    return {
         "parameters": model.num_parameters,
         "seed": experiment.training.seed,
         "steps": progress.step,
@@ -81,8 +97,6 @@ def run(
         "commit": commit(),
         "experiment": experiment.model_dump(),
     }
-    write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
-    return result
 
 
 def _epochs(source: NamedSource, tasks: int) -> dict[str, Any]:
@@ -115,7 +129,7 @@ def evaluate(
 
 def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
     """Refuse to overwrite another run, then write down the resolved experiment."""
-    content = tomli_w.dumps(experiment.model_dump(exclude_none=True))
+    content = as_toml(experiment)
     path = directory / EXPERIMENT
     if (directory / CHECKPOINT).exists() and not resume:
         raise ExperimentError(
@@ -130,6 +144,11 @@ def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
         )
     with writing(directory):
         write_atomically(path, content.encode())
+
+
+def as_toml(experiment: Experiment) -> str:
+    """Write an experiment with all its settings as the content of a file."""
+    return tomli_w.dumps(experiment.model_dump(exclude_none=True))
 
 
 def read_result(path: Path, *needed: str) -> dict[str, Any]:

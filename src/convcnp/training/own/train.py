@@ -14,13 +14,14 @@ from convcnp.data.images.files import holds_images
 from convcnp.data.source import NamedSource
 from convcnp.errors import CheckpointError, OutputError, TableError
 from convcnp.frames.reading import TableFile, digest_of, plain, read_table
-from convcnp.storage import check_folder, write_atomically
+from convcnp.storage import check_folder, write_together
 from convcnp.training.experiment import Experiment, read_toml
+from convcnp.training.lock import is_empty, locked, refuse_if_held
 from convcnp.training.loop import Reporter
 from convcnp.training.own.choices import Say, Wanted, merge
 from convcnp.training.own.images import plan_images, refuse_columns
 from convcnp.training.own.table import plan_table
-from convcnp.training.run import EXPERIMENT, run
+from convcnp.training.run import EXPERIMENT, as_toml, run
 
 Reporting = Callable[[str, int], AbstractContextManager[Reporter]]  # of a name and its steps
 
@@ -76,7 +77,9 @@ def train_on_frame(
     content = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
     table = TableFile(frame, digest_of(content), str((out / TABLE).resolve()))
     plan = plan_table(table, wanted, say)
-    write_atomically(out / TABLE, content)
+    with locked(out):  # with the description: a run that is killed between them could not go on
+        description = as_toml(plan.experiment).encode()
+        write_together({out / TABLE: content, out / EXPERIMENT: description})
     # The copy is read, as it will be to resume the run: its numbers may be rounded.
     return _run(plan.experiment, out, reporting)
 
@@ -96,6 +99,7 @@ def _run(
 
 def check_out(out: Path, *, resume: bool) -> None:
     """Refuse, before any work, a directory that holds something or cannot be written."""
+    refuse_if_held(out)
     if resume:
         if not (out / EXPERIMENT).exists():
             raise CheckpointError(
@@ -103,7 +107,7 @@ def check_out(out: Path, *, resume: bool) -> None:
                 "--resume to start one."
             )
         return
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    if out.exists() and not (out.is_dir() and is_empty(out)):
         raise OutputError(
             f"Expected a new or empty directory, but {out} exists; add --resume to go on with the "
             "run in it, or choose another with --out."
