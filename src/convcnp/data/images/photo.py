@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 200_000_000  # of a picture that is decoded, unless more are asked for
 
+_ROWS = 256  # of a picture that are converted at once
 # What is decoded. Pillow knows more kinds, of which one runs another program (Ghostscript).
 _KINDS = ("PNG", "JPEG", "MPO", "BMP", "DIB", "GIF", "TIFF", "WEBP", "PPM", "JPEG2000")
 
@@ -58,9 +59,9 @@ class Photo:
             return cls(pixels[..., None], missing)
         plain = "L" if image.mode in ("1", "L", "LA") else "RGB"
         if not image.has_transparency_data:
-            pixels = as_bytes(image.convert(plain))
+            pixels = as_bytes(image, plain)
             return cls(pixels, torch.zeros(pixels.shape[:2], dtype=torch.bool))
-        pixels = as_bytes(image.convert(f"{plain}A"))
+        pixels = as_bytes(image, f"{plain}A")
         return cls(pixels[..., :-1].clone(), pixels[..., -1] < 128)
 
     @property
@@ -110,7 +111,8 @@ def decoded(file: BufferedIOBase, most_pixels: int = MOST_PIXELS) -> Image:
             with _opened(pillow, file) as image:
                 _check_size(image.width, image.height, most_pixels)
                 image.load()
-                return upright(image)
+                upright(image, in_place=True)
+                return image
     except pillow.UnidentifiedImageError as error:
         raise ValueError("it is no picture of a known kind") from error
     except MemoryError as error:
@@ -149,10 +151,17 @@ def as_tensor(image: Image) -> Tensor:
     return torch.from_numpy(np.array(image, dtype=np.float32))
 
 
-def as_bytes(image: Image) -> Tensor:
-    """Return the pixels (H, W, C) of a picture of bytes."""
-    pixels = torch.from_numpy(np.array(image))
-    return pixels[..., None] if pixels.ndim == 2 else pixels
+def as_bytes(image: Image, mode: str) -> Tensor:
+    """Return the pixels (H, W, C) of a picture in a mode of bytes.
+
+    Some rows at a time: pillow copies what it converts, and NumPy copies it twice more.
+    """
+    width, height = image.size
+    pixels = torch.empty(height, width, len(mode), dtype=torch.uint8)
+    for rows, top in zip(pixels.split(_ROWS), range(0, height, _ROWS), strict=True):
+        part = image.crop((0, top, width, top + len(rows))).convert(mode)
+        rows[:] = torch.from_numpy(np.array(part)).view(rows.shape)
+    return pixels
 
 
 def as_numbers(pixels: Tensor) -> Tensor:
