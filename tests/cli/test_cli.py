@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 
 import convcnp
-from convcnp.cli import app
+from convcnp.cli import app, main
 from helpers import ROOT, call, invoke
 
 FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
@@ -76,3 +76,34 @@ def test_the_package_and_its_command_line_are_the_command():
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == (
             f"convcnp {convcnp.__version__}\n"
         )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        MemoryError("Unable to allocate 8 TiB"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
+        RuntimeError("Storage size calculation overflowed with sizes=[9]"),
+    ],
+)
+def test_running_out_of_memory_is_a_sentence(error, monkeypatch, capsys):
+    def app():
+        raise error
+
+    monkeypatch.setattr("convcnp.cli.app", app)
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert stop.value.code == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Expected this to fit into memory, but there is not enough" in said
+    assert said.endswith("more.")
+
+
+def test_other_errors_of_ours_keep_their_traceback(monkeypatch):
+    def app():
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("convcnp.cli.app", app)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        main()

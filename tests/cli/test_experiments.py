@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from convcnp.cli.experiments import result_in_words
-from helpers import ROOT, call, interrupted, invoke
+from convcnp.errors import SettingError
+from helpers import ROOT, call, interrupted, invoke, write_untrained
 
 FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
 
@@ -55,3 +56,18 @@ def test_a_result_is_told_with_all_that_a_model_was_judged_by(table, sentences):
     assert text.startswith("log-likelihood per target point ")
     for sentence in sentences:
         assert sentence in text
+
+
+def test_a_path_that_a_description_names_is_opened_only_where_the_user_names_it(tmp_path):
+    write_untrained(tmp_path, "image-folder", {"name": "grid-convcnp"})
+    result = json.loads((tmp_path / "result.json").read_text())
+    result["experiment"]["data"]["path"] = "/secret"
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    done = invoke("evaluate", str(tmp_path))
+    assert isinstance(done.exception, SettingError)
+    assert "its description says is /secret; name it with --data" in str(done.exception)
+    done = invoke("evaluate", str(tmp_path), "--data", str(tmp_path / "mine"))
+    assert "mine" in str(done.exception)
+    assert "/secret" not in str(done.exception)
+    done = invoke("evaluate", "eq-convcnp", "--data", "mine")
+    assert "--data is for models that were trained on a table" in str(done.exception)

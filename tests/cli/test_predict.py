@@ -180,7 +180,7 @@ MISTAKES = [
     (["long.csv", "--at", "0:inf:1"], "--at must be gaps"),
     (["long.csv", "--at", "0:1:1e-15"], "--at must be gaps"),
     (["long.csv", "--at", "a" * 300], "--at must be gaps"),
-    (["long.csv", "--at", "9" * 12], "at most 100,000,000"),
+    (["long.csv", "--at", "9" * 12], "at most 20,000,000"),
     (["long.csv", "--at", "series.csv"], "Expected a column 't' in the table of asked times"),
     (["series.csv", "--out", "out.txt"], "--out must end in .csv or .parquet"),
     (["series.csv", "--out", "none/out.csv"], "is a folder or lies in none"),
@@ -192,6 +192,8 @@ MISTAKES = [
     ),
     (["series.csv", "--out", "/proc/out.csv"], "Expected to write /proc/out.csv"),
     (["series.csv", "--plot", "out.jpg"], "--plot must end in .png"),
+    (["series.csv", "--samples", "1000000000"], "at most 100,000,000 cells, got 2 rows of"),
+    (["long.csv", "--at", "9000000", "--quantiles", "0.1,0.2,0.3,0.4"], "at most 100,000,000 cell"),
 ]
 
 

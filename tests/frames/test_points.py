@@ -94,7 +94,7 @@ def test_a_text_tells_a_map_gaps_and_files_apart(table, tmp_path):
         ([["here", "there"]], TableError, r"Expected points of shape \(M, 2\)"),
         ("gaps", TableError, "Expected rows with a missing value"),
         (1, SettingError, "at least 2 points along each side"),
-        (10_001, SettingError, "at most 100,000,000 points, got 10,001"),
+        (10_001, SettingError, "at most 20,000,000 points, got 10,001"),
     ],
     ids=["no column", "no input", "no points", "no numbers", "no gaps", "one", "many"],
 )

@@ -133,3 +133,11 @@ def test_a_file_is_told_from_others_by_its_content(tmp_path):
     assert (table.digest, table.path) == (digest_of(path.read_bytes()), str(path.resolve()))
     assert read_table(written(tmp_path / "b.csv", "t,v\n0,1\n")).digest == table.digest
     assert read_table(written(tmp_path / "c.csv", "t,v\n0,2\n")).digest != table.digest
+
+
+def test_a_file_larger_than_any_memory_is_refused_unread(tmp_path):
+    path = tmp_path / "sparse.csv"
+    with path.open("wb") as file:
+        file.truncate(5 * 10**9)
+    with pytest.raises(TableError, match=r"sparse.csv has 5,000,000,000 or more; give the rows"):
+        read_table(path)

@@ -21,6 +21,18 @@ app = typer.Typer(
 )
 
 
+_OUT_OF_MEMORY = (
+    "Expected this to fit into memory, but there is not enough{}; ask for fewer rows, times, "
+    "samples or pixels at once, or use a machine with more."
+)
+
+
+def is_out_of_memory(error: RuntimeError) -> bool:
+    """Tell torch's complaints that there is no room from others."""
+    text = str(error)
+    return any(part in text for part in ("can't allocate memory", "out of memory", "overflow"))
+
+
 def _show_version(wanted: bool) -> bool:
     if wanted:
         print(f"convcnp {__version__}")
@@ -49,11 +61,17 @@ app.command(hidden=True)(experiments.publish)
 
 
 def main() -> None:
-    """Run the command line; an error of ours, or of a file, is a sentence and exit code 2."""
+    """Run the command line; an error of ours, a file's or memory's is a sentence and exit code 2."""
     try:
         app()
     except ConvCNPError as error:
         complain(str(error))
+    except MemoryError as error:
+        complain(_OUT_OF_MEMORY.format(f" ({error})" if str(error) else ""))
+    except RuntimeError as error:
+        if not is_out_of_memory(error):
+            raise
+        complain(_OUT_OF_MEMORY.format(""))
     except OSError as error:
         complain(
             f"Expected files that can be read and written, but {error.filename or 'one'} cannot be "

@@ -20,6 +20,8 @@ from convcnp.extras import import_extra
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
+    from convcnp.training.experiment import Experiment
+
 
 def run(
     file: Annotated[
@@ -97,6 +99,10 @@ def evaluate(
         int | None,
         typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks; that of its result."),
     ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="The table, or folder or zip file of images, that it was trained on."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
@@ -105,7 +111,7 @@ def evaluate(
     from convcnp.training.run import evaluate as score
 
     predictor = load(name)
-    source = predictor.experiment.source().held_out("test")
+    source = _with_data(predictor.experiment, data).source().held_out("test")
     asked = {"num_tasks": tasks, "seed": seed}
     settings = predictor.experiment.evaluation.model_copy(
         update={key: value for key, value in asked.items() if value is not None}
@@ -115,6 +121,24 @@ def evaluate(
         print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:
         print(f"{predictor.name}: {result_in_words(result)}")
+
+
+def _with_data(experiment: Experiment, data: Path | None) -> Experiment:
+    """Let a model's source read the data that the user names, and no other that its file names."""
+    named = experiment.data.get("path")
+    if named is None and data is not None:
+        raise SettingError(
+            f"--data is for models that were trained on a table or images, got {data} for one of "
+            f"{experiment.data['name']!r}; leave it out."
+        )
+    if named is None:
+        return experiment
+    if data is None:
+        raise SettingError(
+            f"Expected the data that this model was trained on, which its description says is "
+            f"{named}; name it with --data, to let it be read."
+        )
+    return experiment.model_copy(update={"data": {**experiment.data, "path": str(data.resolve())}})
 
 
 def models(as_json: AsJson = False) -> None:

@@ -29,6 +29,9 @@ _COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILI
 _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 
 
+MOST_BYTES = 2**31  # of a file: a table takes several times as much in memory
+
+
 @dataclass(frozen=True)
 class TableFile:
     """A table that was read, and what tells its file from others."""
@@ -50,7 +53,9 @@ def read_table(path: str | Path) -> TableFile:
         ['day', 'level']
     """
     if str(path) == "-":
-        return parse_table(sys.stdin.buffer.read(), "standard input")
+        content = sys.stdin.buffer.read(MOST_BYTES + 1)
+        _check_size(len(content), "standard input")
+        return parse_table(content, "standard input")
     return replace(parse_table(_content(Path(path)), str(path)), path=str(Path(path).resolve()))
 
 
@@ -72,6 +77,7 @@ def digest_of(content: bytes) -> str:
 
 def _content(path: Path) -> bytes:
     try:
+        _check_size(path.stat().st_size, str(path))
         return path.read_bytes()
     except FileNotFoundError as error:
         folder = path.parent
@@ -82,6 +88,14 @@ def _content(path: Path) -> bytes:
         raise TableError(
             f"Expected a table in {path}, but it cannot be read ({error.strerror}); check the path."
         ) from error
+
+
+def _check_size(size: int, name: str) -> None:
+    if size > MOST_BYTES:
+        raise TableError(
+            f"Expected a table of at most {MOST_BYTES:,} bytes, but {name} has {size:,} or more; "
+            "give the rows and columns that are needed, or write it as Parquet."
+        )
 
 
 def _read_parquet(content: bytes, name: str) -> pd.DataFrame:

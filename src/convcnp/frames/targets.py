@@ -17,7 +17,7 @@ from convcnp.storage import is_file
 EVEN = 200  # times, where nothing else was asked for
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
-MOST = 10**8  # times in all
+MOST = 2 * 10**7  # times in all
 _MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the calendar
 
 

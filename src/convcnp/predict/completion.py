@@ -18,6 +18,7 @@ from convcnp.models.grid_convcnp import GridConvCNP, Window
 from convcnp.models.tiling import Progress, evaluating
 
 DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
+_LARGE = 2**24  # pixels of a photograph
 _ROWS = 256  # of a picture that are turned to bytes at once
 
 
@@ -73,13 +74,19 @@ def fill(
     model: Model,
     photo: Photo,
     *,
-    pixels_per_tile: int = 2**18,
+    pixels_per_tile: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Filled:
     """Fill the missing pixels of a photograph, keeping no more than bytes of all its pixels.
 
     Tiles in which nothing is missing are not predicted.
+
+    Args:
+        pixels_per_tile: Its overlap with others included; fewer in large photographs, which leave
+            less memory to a tile, if left out.
     """
+    if pixels_per_tile is None:
+        pixels_per_tile = 2**18 if photo.missing.numel() <= _LARGE else 2**16
     pixels = photo.stored if photo.stored.dtype == torch.uint8 else as_bytes(photo.stored)
     found = Filled(photo, pixels.clone(), torch.zeros(photo.shape))
     for tile, part in _completed_tiles(model, photo, pixels_per_tile, progress, only_missing=True):

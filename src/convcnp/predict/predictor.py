@@ -24,6 +24,7 @@ from convcnp.models.base import Model
 from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
 from convcnp.predict.request import PointsRequest, Request, SeriesRequest
+from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
 from convcnp.training.experiment import Experiment
@@ -66,11 +67,17 @@ class Predictor:
     def read(cls, name: str, weights: Path, description: Path) -> Predictor:
         """Read trained weights, and the result of the run they come from."""
         try:
-            result = json.loads(description.read_text())
+            result = json.loads(read_description(description))
             experiment = Experiment.parse(result["experiment"])
+            check_settings(experiment)
+            tensors = read_tensors(weights)[0]
+            check_sizes(experiment, tensors)
             model = experiment.build_model()
-            model.load_state_dict(read_tensors(weights)[0])
-        except (ValueError, KeyError, TypeError, RuntimeError) as error:
+            model.load_state_dict(tensors)
+            check_finite(model)
+        except CheckpointError:
+            raise
+        except (ValueError, KeyError, TypeError, RuntimeError, RecursionError) as error:
             raise CheckpointError(
                 f"{weights} and {description.name} must hold a model and its description, but do "
                 f"not fit ({str(error).splitlines()[0]}); train it again, or install the package "

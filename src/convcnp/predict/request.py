@@ -32,6 +32,9 @@ from convcnp.predict.cautions import POINTS, SERIES, Words, cautions
 from convcnp.predict.sampling import sample_many
 
 
+MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
+
+
 @dataclass(frozen=True)
 class Job:
     """Value columns that are predicted together, and what was observed of them."""
@@ -132,6 +135,7 @@ class Request(ABC):
             quantiles: Levels, beside the mean and the standard deviation; None leaves out all.
         """
         self._check_samples(samples)
+        self._check_size(samples + 2 + len(quantiles or ()))
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
@@ -165,6 +169,15 @@ class Request(ABC):
     def _check_samples(self, samples: int) -> None:
         if samples < 0:
             raise SettingError(f"The number of samples must not be negative, got {samples}.")
+
+    def _check_size(self, kinds: int) -> None:
+        """Refuse an answer that would fit into no memory, before anything is predicted."""
+        rows, columns = len(self.targets.inputs.x), len(self.columns.values) * kinds
+        if rows * columns > MOST_CELLS:
+            raise SettingError(
+                f"Expected an answer of at most {MOST_CELLS:,} cells, got {rows:,} rows of "
+                f"{columns:,} columns; ask for fewer times, samples, quantiles or values at once."
+            )
 
     def _curves(self, job: Job, samples: int, seed: int, progress: Progress) -> np.ndarray:
         """Draw curves (samples, rows, Dy): others for every seed and column."""
