@@ -27,10 +27,10 @@ def write_completion(completion: Completion | Filled, folder: Path, name: str) -
     In the picture of the standard deviation white is the largest.
     """
     paths = [folder / f"{name}-{kind}.png" for kind in ("completed", "stddev", "figure")]
-    largest = completion.doubt.max().clamp(min=1e-6)
+    largest = completion.doubt.max().clamp(min=1e-6).item()
     contents: tuple[Content, ...] = (
         lambda file: _picture(completion.pixels).save(file, "PNG"),
-        lambda file: _picture((completion.doubt / largest)[..., None]).save(file, "PNG"),
+        lambda file: _picture(as_bytes(completion.doubt[..., None], largest)).save(file, "PNG"),
         as_png(draw_completion(completion), dpi=110),
     )
     with writing(folder):

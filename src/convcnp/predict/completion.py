@@ -144,9 +144,15 @@ def _completed(model: GridConvCNP, photo: Photo, window: Window, inner: Photo) -
     return Completion(inner, mean[0], stddev[0])
 
 
-def as_bytes(pixels: Float[Tensor, "*H C"]) -> UInt8[Tensor, "*H C"]:
-    """Return pixels between 0 and 1 as bytes, some rows at a time: floats are four times larger."""
-    return torch.cat([(255 * rows).round().byte() for rows in pixels.split(_ROWS)])
+def as_bytes(pixels: Float[Tensor, "*H C"], white: float = 1.0) -> UInt8[Tensor, "*H C"]:
+    """Return pixels between 0 and white as bytes.
+
+    Some rows at a time: floats are four times larger, and every step makes others.
+    """
+    found = torch.empty(pixels.shape, dtype=torch.uint8)
+    for rows, floats in zip(found.split(_ROWS), pixels.split(_ROWS), strict=True):
+        rows[:] = (255 * (floats / white)).round().byte()
+    return found
 
 
 def read_mask(
