@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from convcnp.cli.output import check_outputs, write_answer, write_file
+from convcnp.cli.output import check_outputs, write_answer, write_files
 from convcnp.errors import OutputError
 
 ANSWER = pd.DataFrame({"t": [1, 2], "v_mean": [0.5, 1.5]})
@@ -61,4 +61,4 @@ def test_a_reader_that_has_seen_enough_is_no_mistake(monkeypatch, tmp_path):
 def test_a_failed_write_says_that_the_old_file_is_there(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError, match=r"Expected to write .*folder, but it failed .*unchanged"):
-        write_file(tmp_path / "folder", b"new")
+        write_files({tmp_path / "folder": b"new"})

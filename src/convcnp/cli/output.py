@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import errno
-import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from convcnp.cli.console import silence
 from convcnp.errors import OutputError
 from convcnp.extras import import_extra
-from convcnp.storage import is_file, write_atomically
+from convcnp.storage import check_replaceable, is_file, write_together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,13 @@ def _check_output(inputs: Sequence[str], path: Path) -> None:
             f"Expected a file that can be written, but {path} is a folder or lies in none; "
             "choose another path."
         )
+    try:
+        check_replaceable(path)
+    except OSError as error:
+        raise OutputError(
+            f"Expected a file that can be replaced, but {path} cannot be ({error.strerror}); "
+            "choose another path, or change its permissions."
+        ) from error
     if is_input:
         raise OutputError(
             f"Expected another file to write than the tables that are read, got {path}; choose "
@@ -51,26 +58,34 @@ def _check_output(inputs: Sequence[str], path: Path) -> None:
         )
 
 
-def write_answer(answer: pd.DataFrame, out: Path | None) -> None:
-    """Write a table to a file, CSV or Parquet by its ending, or to standard output as CSV."""
+def write_answer(
+    answer: pd.DataFrame, out: Path | None, others: Mapping[Path, bytes] | None = None
+) -> None:
+    """Write a table to a file, CSV or Parquet by its ending, or to standard output as CSV.
+
+    Args:
+        others: Files that are written with it, all or none.
+    """
+    contents: dict[Path, bytes] = {}
+    if out is not None and out.suffix.lower() == ".parquet":
+        import_extra("pyarrow", "parquet")
+        contents[out] = answer.to_parquet(index=False)
+    elif out is not None:
+        contents[out] = answer.to_csv(index=False).encode()
+    write_files(contents | dict(others or {}))
     if out is None:
         _print_answer(answer)
-        return
-    if out.suffix.lower() == ".parquet":
-        import_extra("pyarrow", "parquet")
-        write_file(out, answer.to_parquet(index=False))
-    else:
-        write_file(out, answer.to_csv(index=False).encode())
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write a whole file, or say why not."""
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write whole files, all or none, or say why not."""
     try:
-        write_atomically(path, content)
+        write_together(contents)
     except OSError as error:
         raise OutputError(
-            f"Expected to write {path}, but it failed ({error.strerror}); what was there before is "
-            "unchanged. Make room, or choose another path."
+            f"Expected to write {' and '.join(map(str, contents))}, but it failed "
+            f"({error.strerror}); what was there before is unchanged. Make room, or choose another "
+            "path."
         ) from error
 
 
@@ -79,9 +94,7 @@ def _print_answer(answer: pd.DataFrame) -> None:
         answer.to_csv(sys.stdout, index=False)
         sys.stdout.flush()
     except OSError as error:
-        # What is left in the buffer would fail again, loudly, when the program ends.
-        with Path(os.devnull).open("w") as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        silence(sys.stdout)
         if error.errno == errno.EPIPE:  # the reader, such as `head`, has seen enough
             return
         raise OutputError(

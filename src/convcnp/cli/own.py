@@ -11,7 +11,7 @@ import typer
 from convcnp.cli.console import say, show_table, warnings_said
 from convcnp.cli.experiments import prepare_to_train, result_in_words, stop
 from convcnp.cli.options import AsJson, Resume, Settings, Threads
-from convcnp.cli.output import check_outputs, write_file
+from convcnp.cli.output import check_outputs, write_files
 
 
 def train(
@@ -116,7 +116,7 @@ def check(
     for remark in checked.remarks(found):
         say(remark)
     if plot is not None:
-        write_file(plot, draw_calibration(found))
+        write_files({plot: draw_calibration(found)})
         say(f"Wrote {plot}.")
     if as_json:
         print(json.dumps({name: one.summary for name, one in found.items()}))

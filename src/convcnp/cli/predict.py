@@ -10,7 +10,7 @@ import typer
 
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
-from convcnp.cli.output import check_outputs, write_answer, write_file
+from convcnp.cli.output import check_outputs, write_answer
 from convcnp.errors import SettingError
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ def predict_file(
             draw_map if request.columns.inputs else draw_series
         )
         picture = b"" if plot is None else draw(request, answer)
-    write_answer(answer, out)
-    if plot is not None:
-        write_file(plot, picture)
+    write_answer(answer, out, {} if plot is None else {plot: picture})
     for path in (out, plot):
         if path is not None:
             say(f"Wrote {path}.")
