@@ -64,6 +64,17 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else "; check the name."
 
 
+def shortened(text: str, most: int = 100) -> str:
+    """Return the beginning and the end of a text that is too long for a sentence.
+
+    Example:
+        >>> shortened(100 * "a", 12)
+        'aaaaaa ... aaaaaa'
+    """
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]} ... {text[-half:]}"
+
+
 class ConvCNPWarning(UserWarning):
     """Warn of data that a prediction should be trusted less for."""
 

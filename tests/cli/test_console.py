@@ -1,6 +1,9 @@
 """What the command line says."""
 
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +58,25 @@ def test_warnings_are_said_before_an_error_leaves():
         warnings.warn("mind the gap", ConvCNPWarning, stacklevel=1)
         raise ValueError("end")
     assert said == ["mind the gap"]
+
+
+def test_colons_make_no_pictures(capsys):
+    complain("a column :smile: is missing.")
+    show_table([":smile:"], [[":heart:"]])
+    captured = capsys.readouterr()
+    assert ":smile:" in captured.err
+    assert ":heart:" in captured.out
+
+
+def test_a_sentence_that_quotes_a_book_is_shortened(capsys):
+    complain(10**6 * "a")
+    assert len(capsys.readouterr().err) < 5000
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_standard_error_leaves_the_exit_code():
+    code = "import sys; from convcnp.cli import main; sys.argv[1:] = ['predict', 'no.csv']; main()"
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run([sys.executable, "-c", code], stderr=full).returncode == 2
+    closed = subprocess.run(f'"{sys.executable}" -c "{code}" 2>&-', shell=True)
+    assert closed.returncode == 2

@@ -52,3 +52,13 @@ def test_moments_are_those_of_the_distribution_and_nothing_where_there_is_none(h
     assert all(np.isnan(values[:, 0]).tolist() == [False, True] for values in kinds.values())
     assert kinds["q25"][0, 0] == found.predictive.quantile(0.25)[0, 0, 0].item()
     assert kinds["q25"][0, 0] < kinds["mean"][0, 0]
+
+
+def test_levels_close_to_the_ends_have_names_of_their_own():
+    assert quantile_name(1e-11) == "q00000000001"
+    assert quantile_name(1e-12) == "q000000000001"
+    assert quantile_name(0.1 + 0.2) == "q30"
+    assert quantile_name(1 - 1e-12).startswith("q99999999999")
+    check_quantiles([1e-11, 1e-12, 0.05, 0.05])
+    with pytest.raises(SettingError, match=r"0.05 and 0.05000000001, which are both q05"):
+        check_quantiles([0.05, 0.05000000001])

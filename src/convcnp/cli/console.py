@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
-from convcnp.errors import ConvCNPWarning
+from convcnp.errors import ConvCNPWarning, shortened
+
+_LONGEST = 4000  # characters of a sentence
 
 
 def say(text: str) -> None:
@@ -29,7 +35,18 @@ def _print(text: str, markup: str = "") -> None:
     from rich.console import Console
     from rich.markup import escape
 
-    Console(stderr=True).print(f"{markup}{escape(text)}", highlight=False, soft_wrap=True)
+    # Some errors quote what was read, and that may be anything.
+    line = f"{markup}{escape(shortened(text, _LONGEST))}"
+    try:
+        Console(stderr=True, emoji=False).print(line, highlight=False, soft_wrap=True)
+    except (OSError, ValueError, AttributeError):  # full, closed, or not there: nobody listens
+        silence(sys.stderr)
+
+
+def silence(stream: Any) -> None:  # noqa: ANN401 - a stream, or what tests put there
+    """Drop what is left in a buffer; else it would fail again, loudly, when the program ends."""
+    with contextlib.suppress(OSError, ValueError, AttributeError), Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def show_table(
@@ -54,7 +71,7 @@ def show_table(
         table.add_column(escape(heading), no_wrap=heading in whole)
     for row in rows:
         table.add_row(*map(escape, row))
-    Console().print(table)
+    Console(emoji=False).print(table)
 
 
 @contextmanager

@@ -121,4 +121,5 @@ class ProgressReporter:
                 soft_wrap=True,
                 highlight=False,
                 markup=False,
+                emoji=False,
             )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import TableError
+from convcnp.errors import TableError, shortened
 
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
@@ -107,9 +107,9 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
     if bad.any():
         row = int(np.argmax(bad))
         cell = column.iloc[row]
+        shown = shortened(repr(cell) if isinstance(cell, str) else str(cell))
         raise TableError(
-            f"Expected {expected} in every cell of {name!r}, got "
-            f"{repr(cell) if isinstance(cell, str) else cell} in row {row + 1} of {len(column)}; "
+            f"Expected {expected} in every cell of {name!r}, got {shown} in row {row + 1} of {len(column)}; "
             "correct it, or leave the cell empty."
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 
@@ -20,6 +22,13 @@ def check_quantiles(quantiles: Sequence[float]) -> None:
                 f"A quantile must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % "
                 "quantile."
             )
+    names: dict[str, float] = {}
+    for level in quantiles:
+        if names.setdefault(name := quantile_name(level), level) != level:
+            raise SettingError(
+                f"Expected quantiles that are told apart, got {names[name]} and {level}, which are "
+                f"both {name}; leave one out."
+            )
 
 
 def quantile_name(level: float) -> str:
@@ -29,7 +38,14 @@ def quantile_name(level: float) -> str:
         >>> quantile_name(0.5)
         'q50'
     """
-    return "q" + f"{level:.10f}"[2:].rstrip("0").ljust(2, "0")
+    digits = f"{level:.10f}"  # as it was meant: 0.1 + 0.2 is 0.3
+    if not all(math.isclose(a, b, rel_tol=1e-6) for a, b in _tails(level, float(digits))):
+        digits = f"{Decimal(repr(float(level))):f}"
+    return "q" + digits[2:].rstrip("0").ljust(2, "0")
+
+
+def _tails(level: float, named: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    return (level, named), (1 - level, 1 - named)
 
 
 def moments(found: Predictions, quantiles: Sequence[float]) -> dict[str, np.ndarray]:
