@@ -231,7 +231,8 @@ def test_on_a_full_disk_the_earlier_files_stay(predict, tmp_path, monkeypatch, p
     monkeypatch.setattr(os, "fsync", full)
     code, _, errors = predict("series.csv", "--out", "out.csv", *["--plot", "out.png"] * plot)
     assert code == 2
-    assert "Expected to write out.csv, but it failed (No space left on device)" in errors
+    written = " and ".join(names)
+    assert f"Expected to write {written}, but it failed (No space left on device)" in errors
     assert [(tmp_path / name).read_text() for name in names] == ["earlier"] * len(names)
     assert len(list(tmp_path.iterdir())) == 2 + len(names)
 
@@ -245,6 +246,87 @@ def test_a_picture_that_cannot_be_drawn_leaves_no_answer(predict, tmp_path, monk
     assert code == 2
     assert errors.endswith("No picture today.")
     assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "t,$x^$\n0,1\n1,2\n2,\n",
+        "id,t,v\n$x^$,0,1\n$x^$,1,\n$x^$,2,3\nb,1,1\n",
+        "t,v\r0,1\r1,2\r2,\r",
+    ],
+)
+def test_plain_tables_that_are_odd_are_predicted_and_drawn(predict, tmp_path, table):
+    (tmp_path / "odd.csv").write_bytes(table.encode())
+    code, out, errors = predict("odd.csv", "--plot", "out.png")
+    assert code == 0, errors
+    assert len(out.splitlines()) == 2
+    assert (tmp_path / "out.png").exists()
+
+
+@pytest.mark.parametrize(
+    "table, arguments, sentence",
+    [
+        (f"t,{'v' * 140_000}\n0,1\n", [], "a header of short names"),
+        ("v_mean,v\n0,1\n1,\n", ["--time", "v_mean"], "'v_mean' is what it says of 'v'"),
+        (f"t,v\n{2**63},1\n{2**63 + 9},2\n", [], "Expected times below 2^62 in 't'"),
+        (f"t,v\n{-(2**63)},1\n{2**63 - 1},2\n", [], "Expected times below 2^62 in 't'"),
+        (f"t,v\n{2**60},1\n{2**60 + 9},2\n", ["--at", "1e28:1e29:1e28"], "--at must be gaps"),
+        ("t,v\n0,1\n1,%s\n2,3\n3,4\n" % ("x" * 10**6), [], "xxx ... xxx"),
+    ],
+)
+def test_tables_that_cannot_be_answered_get_a_short_sentence(
+    predict, tmp_path, table, arguments, sentence
+):
+    (tmp_path / "odd.csv").write_text(table)
+    code, _, errors = predict("odd.csv", *arguments)
+    assert code == 2
+    assert sentence in errors
+    assert len(errors) < 5000
+
+
+def test_times_beyond_64_bits_are_answered_as_they_were_asked(predict, tmp_path):
+    (tmp_path / "whole.csv").write_text("t,v\n0,1\n1,2\n2,3\n")
+    answer = answered(predict, "whole.csv", "--at", "1e29:2e29:1e29")
+    assert answer["t"].tolist() == [1e29, 2e29]
+
+
+def test_years_that_no_axis_shows_are_predicted_but_not_drawn(predict, tmp_path):
+    dates = np.array(["9980-01-01", "9999-12-01"], dtype="datetime64[s]")
+    pd.DataFrame({"date": dates, "v": [1.0, 2.0]}).to_parquet(tmp_path / "far.parquet")
+    assert len(answered(predict, "far.parquet", "--at", "5")) == 5
+    code, _, errors = predict("far.parquet", "--at", "5", "--plot", "out.png")
+    assert code == 2
+    assert "Expected dates of the years 1 to 9999 to draw, got 9980 to 9999" in errors
+
+
+def test_all_files_are_written_or_none(predict, tmp_path):
+    (tmp_path / "out.png").write_text("earlier")
+    (tmp_path / "out.png").chmod(0o444)
+    code, _, errors = predict("series.csv", "--out", "out.csv", "--plot", "out.png")
+    assert code == 2
+    assert "out.png cannot be (it is read-only)" in errors
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_private_file_stays_private_and_a_link_a_link(predict, tmp_path):
+    (tmp_path / "private.csv").touch()
+    (tmp_path / "private.csv").chmod(0o600)
+    (tmp_path / "link.csv").symlink_to(tmp_path / "private.csv")
+    code, _, errors = predict("series.csv", "--out", "link.csv")
+    assert code == 0, errors
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "private.csv").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "private.csv").read_text().startswith("date,temp_mean")
+
+
+def test_many_columns_are_not_all_listed(predict, tmp_path):
+    names = [f"v{i}" for i in range(30)]
+    row = ",".join(["1"] * 30)
+    (tmp_path / "wide.csv").write_text(f"t,{','.join(names)}\n0,{row}\n1,{row}\n")
+    code, _, errors = predict("wide.csv", "--at", "1")
+    assert code == 0
+    assert "and 22 more over 't'" in errors
 
 
 # --- The real process -----------------------------------------------------------------------------

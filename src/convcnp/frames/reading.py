@@ -125,13 +125,20 @@ def _text(content: bytes, name: str) -> str:
 
 
 def _read_text(content: bytes, name: str) -> pd.DataFrame:
-    text = _PREAMBLE.sub("", _text(content, name))
+    lines = _text(content, name).replace("\r\n", "\n").replace("\r", "\n")  # as old Macs end them
+    text = _PREAMBLE.sub("", lines)
     first, _, rest = text.partition("\n")
     bare, second = (_QUOTED.sub("", line) for line in (first, rest.partition("\n")[0]))
     separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
     has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
     decimal = "," if has_commas else "."
-    cells = next(csv.reader([first], delimiter=separator))
+    try:
+        cells = next(csv.reader([first], delimiter=separator))
+    except csv.Error as error:
+        raise TableError(
+            f"Expected a header of short names in {name}, but it cannot be read ({error}); check "
+            "the separator and quotes."
+        ) from error
     # Where quotes tell words from numbers, a first row of quoted numbers is a header.
     is_quoted, next_is_quoted = (not line.strip(f"{separator} \r") for line in (bare, second))
     has_header = (is_quoted and not next_is_quoted) or not _is_data(cells, decimal)

@@ -21,6 +21,7 @@ from convcnp.frames.kinds import (
     refuse_first,
 )
 
+_FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -51,6 +52,11 @@ class TimeAxis:
                 pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin,
                 day_first,
                 is_compact,
+            )
+        if parsed.dtype.kind in "iu" and parsed.astype(float).abs().max() >= _FARTHEST:
+            raise TableError(
+                f"Expected times below 2^62 in {column.name!r}, got {_farthest(parsed)}; count "
+                "them from a later start, or in a larger unit."
             )
         if parsed.dtype.kind in "iu" and parsed.abs().max() > 2**53:
             return cls(parsed.dtype, int(parsed.min()))
@@ -93,9 +99,15 @@ class TimeAxis:
         if self.dtype.kind in "mM":
             return self._dates(values)
         whole = np.round(values)
+        is_near = bool((np.abs(values) < _FARTHEST).all())  # else they are no integers of 64 bits
         if self.origin is not None:
+            if not is_near:
+                raise TableError(
+                    "Expected times to predict at within 2^62 of the series' first, got "
+                    f"{values[np.argmax(np.abs(values))] + self.origin:g}; choose nearer ones."
+                )
             return pd.Index(self.origin + whole.astype("int64"))
-        if self.dtype.kind in "iu" and np.array_equal(values, whole):
+        if self.dtype.kind in "iu" and is_near and np.array_equal(values, whole):
             return pd.Index(whole.astype("int64"))
         return pd.Index(values)
 
@@ -117,7 +129,16 @@ class TimeAxis:
                 continue
             if np.abs(steps / _PER_SECOND[unit] - seconds).max(initial=0.0) <= precision:
                 break
+        if index is None:
+            raise TableError(
+                "Expected dates that can be counted, but some are too far from the series'; choose "
+                "nearer ones."
+            )
         return index
+
+
+def _farthest(times: pd.Series) -> Any:  # noqa: ANN401 - a number of pandas
+    return times.iloc[int(np.argmax(times.astype(float).abs()))]
 
 
 def _checked_int64(values: np.ndarray) -> np.ndarray:

@@ -44,9 +44,10 @@ def draw_map(request: PointsRequest, answer: pd.DataFrame | None = None) -> byte
             image = _draw_surface(axes, x, own[f"{value}_{kind}"].to_numpy())
             figure.colorbar(image, ax=axes)
             _draw_points(axes, table, i, c, image if kind == "mean" else None)
-            axes.set_title(f"{label}: {name}", fontsize="small")
-            axes.set_xlabel(table.columns.inputs[0])
-            axes.set_ylabel(table.columns.inputs[1])
+            # Names are a user's: dollars in them are no formula.
+            axes.set_title(f"{label}: {name}", fontsize="small", parse_math=False)
+            axes.set_xlabel(table.columns.inputs[0], parse_math=False)
+            axes.set_ylabel(table.columns.inputs[1], parse_math=False)
     return as_png(figure)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning
+from convcnp.errors import ConvCNPWarning, TableError, shortened
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
 from convcnp.plots.drawing import BLACK, BLUE, ORANGE, as_png, new_figure
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PANELS = 6
+_LONGEST_NAME = 60  # characters
 _POINTS = 600  # of a curve
 
 
@@ -29,6 +30,7 @@ def draw_series(request: SeriesRequest, answer: pd.DataFrame) -> bytes:
         answer: What was predicted for the request; samples in it are drawn as well.
     """
     table, time = request.table, request.table.time
+    _check_drawable(table, request.targets)
     panels = _panels(table)
     figure = new_figure(len(panels), 1, width=9.0, height=2.8)
     shown = _with_curves(request, sorted({i for i, _ in panels}))
@@ -43,9 +45,23 @@ def draw_series(request: SeriesRequest, answer: pd.DataFrame) -> bytes:
         axes.plot(times, y, "o", color=BLACK, markersize=2.5, label="observed")
         asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
         _draw_samples(axes, asked, answer.iloc[request.targets.rows(i)], time, value)
-        axes.set_ylabel(value if table.labels is None else f"{value}, {table.labels[i]}")
+        name = value if table.labels is None else f"{value}, {table.labels[i]}"
+        axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
     return as_png(figure)
+
+
+def _check_drawable(table: SeriesTable, targets: Targets) -> None:
+    """Refuse dates that no axis shows: those before the year 1 and after 9999, with room to spare."""
+    x = np.concatenate([table.series.x, targets.inputs.x])
+    if table.axis.dtype.kind == "M":
+        years = table.axis.times(np.array([x.min(), x.max()])).year
+        room = 1 + (years[1] - years[0]) // 10
+        if years[0] - room < 1 or years[1] + room > 9999:
+            raise TableError(
+                f"Expected dates of the years 1 to 9999 to draw, got {years[0]} to {years[1]}; "
+                "leave out the picture, or count the years as numbers."
+            )
 
 
 def _with_curves(request: SeriesRequest, chosen: list[int]) -> Request:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
-from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
-from convcnp.frames.columns import Columns, choose_columns, choose_learned
+from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.frames.columns import Columns, choose_columns, choose_learned, listed
 from convcnp.frames.containers import Container
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.series import Ragged, SeriesTable
@@ -25,6 +25,7 @@ from convcnp.predict.answers import (
     answer_columns,
     check_quantiles,
     moments,
+    quantile_name,
     samples_of,
 )
 from convcnp.predict.batches import Predictions, Progress, predict_many
@@ -82,7 +83,7 @@ class Request(ABC):
     @property
     def description(self) -> str:
         """What is predicted, from what, and where, in a sentence."""
-        values = ", ".join(map(repr, self.columns.values))
+        values = listed(self.columns.values)
         return (
             f"Predicting {values} over {self.columns.over}{self._many} with {self.name!r}, at "
             f"{self.targets.meaning}."
@@ -136,6 +137,7 @@ class Request(ABC):
         """
         self._check_samples(samples)
         self._check_size(samples + 2 + len(quantiles or ()))
+        self._check_names(quantiles, samples)
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
@@ -178,6 +180,19 @@ class Request(ABC):
                 f"Expected an answer of at most {MOST_CELLS:,} cells, got {rows:,} rows of "
                 f"{columns:,} columns; ask for fewer times, samples, quantiles or values at once."
             )
+
+    def _check_names(self, quantiles: Sequence[float] | None, samples: int) -> None:
+        """Refuse columns that would stand in the answer twice."""
+        own = (self.columns.group, self.columns.time, *self.columns.inputs)
+        endings = [] if quantiles is None else ["mean", "std", *map(quantile_name, quantiles)]
+        endings += [f"sample{i + 1}" for i in range(samples)]
+        for value in self.columns.values:
+            for name in own:
+                if name in {f"{value}_{ending}" for ending in endings}:
+                    raise TableError(
+                        f"Expected columns of other names than the answer's, but {name!r} is what "
+                        f"it says of {value!r}; rename it."
+                    )
 
     def _curves(self, job: Job, samples: int, seed: int, progress: Progress) -> np.ndarray:
         """Draw curves (samples, rows, Dy): others for every seed and column."""
