@@ -9,7 +9,7 @@ help:  ## List the commands
 
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
@@ -46,10 +46,15 @@ pictures: $(STAMP)  ## Draw the pictures of the guides by following them: some m
 docs: $(STAMP)  ## Build the documentation into site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-lock: $(STAMP)  ## Write the versions installed in .venv to requirements.lock
-	( echo "# Exact versions of all that the project runs and is tested with; written by make lock."; \
-	  $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' ) > requirements.lock
+lock:  ## Write the versions installed in .venv, with hashes, to requirements.lock: some minutes
+	$(BIN)/python tools/lock.py
+
+fuzz: $(STAMP)  ## Try a thousand hostile inputs on the commands: some minutes
+	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz.py --cases 1000
+
+sbom: $(STAMP)  ## Write a bill of materials and the licences into out/
+	$(BIN)/python tools/sbom.py
 
 check: lint types docs test  ## What continuous integration runs
 
-.PHONY: help install format lint types test test-all demo bench tables pictures docs lock check
+.PHONY: help install format lint types test test-all demo bench tables pictures docs lock fuzz sbom check
