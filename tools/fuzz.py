@@ -34,10 +34,10 @@ CELLS = [
 ]
 NUMBERS = ["0", "-1", "1", "3", "7", "1e9", "1000000000", "99999999999999999999", "nan", "x", ""]
 LEVELS = ["0.5", "0,1", "1e-11,1e-12", "0.05,0.05", "nan", "-1", "", ",", "0.1,0.2,0.3", "1e-400"]
-AT = ["gaps", "0:9:1", "1e28:1e29:1e28", "2020-01-01:2020-02-01:1D", "9:0:1", "::", "-", "..", "no"]
+AT = ["gaps", "0:9:1", "1e28:1e29:1e28", "2020-01-01:2020-02-01:1D", "9:0:1", "::", "-", ".."]
 
 
-# --- Cases: each fills a folder, and returns the arguments of a command ----------------------------
+# --- Cases: each fills a folder, and returns the arguments of a command ---------------------------
 
 
 def table_case(folder: Path, chance: random.Random) -> list[str]:
@@ -54,7 +54,9 @@ def table_case(folder: Path, chance: random.Random) -> list[str]:
     content = end.join(separator.join(row) for row in rows).encode(
         chance.choice(["utf-8", "utf-8", "utf-16", "cp1252"]), errors="replace"
     )
-    (folder / "table.csv").write_bytes(_mutated(content, chance) if chance.random() < 0.3 else content)
+    (folder / "table.csv").write_bytes(
+        _mutated(content, chance) if chance.random() < 0.3 else content
+    )
     return ["predict", "table.csv", *(["--plot", "out.png"] if chance.random() < 0.3 else [])]
 
 
@@ -70,7 +72,16 @@ def option_case(folder: Path, chance: random.Random) -> list[str]:
         "--quantiles": LEVELS,
         "--samples": NUMBERS,
         "--seed": NUMBERS,
-        "--model": ["general", "eq-cnp", "no", "", ".", "../..", "celeba32-convcnp-long", "a" * 300],
+        "--model": [
+            "general",
+            "eq-cnp",
+            "no",
+            "",
+            ".",
+            "../..",
+            "celeba32-convcnp-long",
+            "a" * 300,
+        ],
         "--out": ["out.csv", "out.parquet", "out.txt", "no/out.csv", "table.csv", ".", ""],
         "--plot": ["out.png", "out.jpg", "no/out.png", "."],
     }
@@ -137,7 +148,7 @@ KINDS: dict[str, Callable[[Path, random.Random], list[str]]] = {
     "picture": picture_case,
 }
 
-# --- Trying them -----------------------------------------------------------------------------------
+# --- Trying them ----------------------------------------------------------------------------------
 
 
 def try_case(seed: int, number: int) -> str | None:

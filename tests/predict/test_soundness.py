@@ -48,9 +48,7 @@ def test_weights_that_are_no_numbers_are_refused(folder, bad, word):
         ({"down": [16] * 300}, "model.down must have at most 256 parts, got 300"),
     ],
 )
-def test_settings_beyond_all_sense_are_refused_before_anything_is_built(
-    folder, settings, sentence
-):
+def test_settings_beyond_all_sense_are_refused_before_anything_is_built(folder, settings, sentence):
     change(folder, **settings)
     with pytest.raises(CheckpointError, match=sentence):
         load(folder)
@@ -63,7 +61,7 @@ def test_a_description_cannot_raise_the_limit_of_cells(folder):
 
 def test_a_giant_description_is_refused_unread(folder, monkeypatch):
     monkeypatch.setattr(soundness, "_LARGEST_DESCRIPTION", 10)
-    with pytest.raises(CheckpointError, match="at most 10 bytes, but .*result.json has"):
+    with pytest.raises(CheckpointError, match=r"at most 10 bytes, but .*result.json has"):
         load(folder)
 
 

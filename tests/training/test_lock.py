@@ -59,5 +59,5 @@ def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypat
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match="but .*file cannot"), locked(tmp_path / "file"):
+    with pytest.raises(OutputError, match=r"but .*file cannot"), locked(tmp_path / "file"):
         pass

@@ -61,7 +61,7 @@ app.command(hidden=True)(experiments.publish)
 
 
 def main() -> None:
-    """Run the command line; an error of ours, a file's or memory's is a sentence and exit code 2."""
+    """Run the command line; an error a user can cause is a sentence and exit code 2."""
     try:
         app()
     except ConvCNPError as error:

@@ -45,7 +45,10 @@ def _print(text: str, markup: str = "") -> None:
 
 def silence(stream: Any) -> None:  # noqa: ANN401 - a stream, or what tests put there
     """Drop what is left in a buffer; else it would fail again, loudly, when the program ends."""
-    with contextlib.suppress(OSError, ValueError, AttributeError), Path(os.devnull).open("w") as nowhere:
+    with (
+        contextlib.suppress(OSError, ValueError, AttributeError),
+        Path(os.devnull).open("w") as nowhere,
+    ):
         os.dup2(nowhere.fileno(), stream.fileno())
 
 

@@ -109,8 +109,8 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
         cell = column.iloc[row]
         shown = shortened(repr(cell) if isinstance(cell, str) else str(cell))
         raise TableError(
-            f"Expected {expected} in every cell of {name!r}, got {shown} in row {row + 1} of {len(column)}; "
-            "correct it, or leave the cell empty."
+            f"Expected {expected} in every cell of {name!r}, got {shown} in row {row + 1} of "
+            f"{len(column)}; correct it, or leave the cell empty."
         )
 
 

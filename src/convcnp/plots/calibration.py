@@ -18,6 +18,8 @@ def draw_calibration(found: dict[str, Calibration]) -> bytes:
         axes.plot(_CURVE, calibration.below_level(_CURVE), color=BLUE, linewidth=1.5)
         axes.set_xlabel("predicted probability")
         axes.set_ylabel("share of values below")
-        axes.set_title(f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small", parse_math=False)
+        axes.set_title(
+            f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small", parse_math=False
+        )
         axes.set_aspect("equal")
     return as_png(figure)

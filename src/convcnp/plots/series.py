@@ -52,7 +52,7 @@ def draw_series(request: SeriesRequest, answer: pd.DataFrame) -> bytes:
 
 
 def _check_drawable(table: SeriesTable, targets: Targets) -> None:
-    """Refuse dates that no axis shows: those before the year 1 and after 9999, with room to spare."""
+    """Refuse dates that no axis shows: those before the year 1 and after 9999, with some room."""
     x = np.concatenate([table.series.x, targets.inputs.x])
     if table.axis.dtype.kind == "M":
         years = table.axis.times(np.array([x.min(), x.max()])).year

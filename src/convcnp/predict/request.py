@@ -32,7 +32,6 @@ from convcnp.predict.batches import Predictions, Progress, predict_many
 from convcnp.predict.cautions import POINTS, SERIES, Words, cautions
 from convcnp.predict.sampling import sample_many
 
-
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
 
 

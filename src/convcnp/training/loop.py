@@ -259,7 +259,9 @@ class _Run:
         header = "step,loss,log_likelihood,learning_rate,seconds"
         text = path.read_text(errors="replace") if path.exists() else ""
         # A crash may have cut a row short, or a disk may have lost some.
-        whole = re.findall(rf"^[0-9]{{1,18}}(?:,[^,\n]+){{{header.count(',')}}}$", text, re.MULTILINE)
+        whole = re.findall(
+            rf"^[0-9]{{1,18}}(?:,[^,\n]+){{{header.count(',')}}}$", text, re.MULTILINE
+        )
         kept = [row for row in whole if int(row.split(",")[0]) <= self.progress.step]
         if self.fabric.is_global_zero:
             self.directory.mkdir(parents=True, exist_ok=True)

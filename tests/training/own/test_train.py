@@ -409,3 +409,28 @@ def test_a_run_does_not_go_on_with_other_images(tmp_path):
     other = write_pictures(tmp_path / "other")
     with pytest.raises(CheckpointError, match="must hold a run of the same experiment"):
         train_own(other, tmp_path / "fit", Wanted(), resume=True)
+
+
+def test_a_folder_that_was_killed_in_its_first_write_is_accepted_again(tmp_path, monkeypatch):
+    from convcnp.storage import write_atomically
+    from convcnp.training.own.train import check_out
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:  # as a kill would, between writing and renaming
+        patch.setattr("pathlib.Path.replace", lambda *paths: None)
+        write_atomically(out / "experiment.toml", b"cut sh")
+    (out / ".lock").write_text("process 1 on nowhere")
+    check_out(out, resume=False)
+    with pytest.raises(CheckpointError, match="leave out --resume to start one"):
+        check_out(out, resume=True)
+
+
+def test_a_folder_that_another_process_trains_in_is_refused_at_once(tmp_path):
+    from convcnp.errors import OutputError
+    from convcnp.training.lock import locked
+    from convcnp.training.own.train import check_out
+
+    with locked(tmp_path):
+        for resume in (False, True):
+            with pytest.raises(OutputError, match="is held by process"):
+                check_out(tmp_path, resume=resume)
