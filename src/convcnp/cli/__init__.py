@@ -351,24 +351,39 @@ def compare(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="general, gp, splines or linear; all if left out. Repeatable."),
+        typer.Option(
+            help="general, gp, celerite, components, seasonal-naive, splines or linear; all if "
+            "left out. Repeatable."
+        ),
+    ] = None,
+    removals: Annotated[
+        list[str] | None,
+        typer.Option(help="random, blocks, middle or forecast; all if left out. Repeatable."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
         "results/real-series"
     ),
 ) -> None:
-    """Compare the general model with a fitted GP, splines and lines on real series.
+    """Compare the general model with what people would fit, on real series.
 
-    Results join those of other methods that the folder has; `convcnp table real-series` shows them.
+    Results join those of other methods and removals that the folder has; `convcnp table
+    real-series` shows them, and `convcnp table real-series-summary` sums them up.
     """
     import torch
 
     from convcnp.paper.comparison import METHODS
     from convcnp.paper.comparison import compare as score_methods
     from convcnp.paper.real_series import SERIES
+    from convcnp.paper.removals import REMOVALS
 
     torch.set_num_threads(1)  # times are compared on one thread
-    paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_told)
+    paths = score_methods(
+        series or list(SERIES),
+        methods or list(METHODS),
+        out,
+        removals=removals or list(REMOVALS),
+        report=_told,
+    )
     print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
