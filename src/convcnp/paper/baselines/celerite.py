@@ -82,9 +82,9 @@ class Celerite:
         errors = np.zeros_like(x) if self.errors is None else self.errors / units.scale.item()
         order = np.argsort(x, kind="stable")
         fitted = self.fit(x[order], y[order], errors[order])
-        mean, spread = fitted.predict(standard.x_target[0, :, 0].double().numpy())
         mean, spread = (
-            torch.from_numpy(values).reshape(task.target_mask.shape) for values in (mean, spread)
+            torch.from_numpy(values).reshape(task.target_mask.shape)
+            for values in fitted.predict(standard.x_target[0, :, 0].double().numpy())
         )
         return units.to_user(task.x_target, GaussianPredictive(mean, spread, task.target_mask))
 

@@ -57,16 +57,11 @@ class Components:
         level, scale = float(y.mean()), float(y.std()) or 1.0
         rows = np.full(max(seen.max(), asked.max()) + 1, np.nan)
         rows[seen] = (y - level) / scale
-        mean, spread = self.smoothed(rows)
         mean, spread = (
             torch.from_numpy(values[asked]).reshape(task.target_mask.shape)
-            for values in (level + scale * mean, scale * spread)
+            for values in smoothed(self.fit(rows))
         )
-        return GaussianPredictive(mean, spread, task.target_mask)
-
-    def smoothed(self, rows: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation of every row, from all rows that are not missing."""
-        return smoothed(self.fit(rows))
+        return GaussianPredictive(mean, spread, task.target_mask).affine(level, scale)
 
     def fit(self, rows: Array) -> Any:  # noqa: ANN401 - statsmodels has no types
         """Return statsmodels' results of the better level; missing rows are NaN."""

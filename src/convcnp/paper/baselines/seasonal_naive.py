@@ -53,11 +53,10 @@ class SeasonalNaive:
                 f"A season needs at least three observed times, got {len(x)}; observe more."
             )
         order = np.argsort(x, kind="stable")
-        mean, spread = repeated(
-            *(x[order], y[order], task.x_target[0, :, 0].double().numpy()), period=self.period
-        )
+        at = task.x_target[0, :, 0].double().numpy()
         mean, spread = (
-            torch.from_numpy(values).reshape(task.target_mask.shape) for values in (mean, spread)
+            torch.from_numpy(values).reshape(task.target_mask.shape)
+            for values in repeated(x[order], y[order], at, period=self.period)
         )
         return GaussianPredictive(mean, spread, task.target_mask)
 
