@@ -29,7 +29,7 @@ class SeasonalNaive:
 
     Where nothing was observed one period away, two or more are tried; where nothing was observed
     at any number of periods, the line through the neighbours answers. "Observed" means no farther
-    than a typical gap from an observation; the line through the neighbours says the value there.
+    than half a typical gap from an observation; the line through the neighbours says what.
     The standard deviation is that of the errors which the same rule makes at the observations, on
     both sides or on one as at the target.
 
@@ -89,12 +89,11 @@ def repeated(x: Array, y: Array, at: Array, period: float | None = None) -> tupl
 
 def _away(x: Array, y: Array, at: Array, shift: float) -> Array:
     """Return the values at the nearest number of shifts where there are any, else NaN."""
-    gap = max(float(np.median(np.diff(x))), abs(shift) / 100)
+    nearby = 0.5001 * float(np.median(np.diff(x)))  # half a gap, and rounding
     found = np.full_like(at, np.nan)
     for count in range(1, int(np.ptp(x) / abs(shift)) + 2):
         times = at + count * shift
-        nearest = np.abs(times[:, None] - x).min(1)
-        is_new = np.isnan(found) & (nearest <= gap) & (times >= x[0] - gap) & (times <= x[-1] + gap)
+        is_new = np.isnan(found) & (np.abs(times[:, None] - x).min(1) <= nearby)
         found[is_new] = np.interp(times[is_new], x, y)
     return found
 
