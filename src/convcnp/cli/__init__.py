@@ -390,7 +390,8 @@ def compare(
 @app.command()
 def figure(
     name: Annotated[
-        str, typer.Argument(help="figure2, figure3, light-curves, images-mnist, photo and so on.")
+        str,
+        typer.Argument(help="figure2, figure3, light-curves, images-mnist, real-series and so on."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 1,
@@ -398,12 +399,15 @@ def figure(
     runs: Annotated[Path, typer.Option(help="Folder of runs, for models that do not ship.")] = Path(
         "runs"
     ),
+    method: Annotated[
+        str, typer.Option(help="Of the figure real-series: general, gp, celerite and so on.")
+    ] = "general",
 ) -> None:
-    """Draw a figure of the paper with the shipped models."""
+    """Draw a figure of the paper with the shipped models, or real series with blocks missing."""
     from convcnp.paper.figures.paper import draw_paper_figure
     from convcnp.paper.figures.shelf import Shelf
 
-    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs), out, seed)}.")
+    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs, method), out, seed)}.")
 
 
 @app.command()
