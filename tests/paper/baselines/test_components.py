@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
+from statsmodels.tsa.statespace.structural import UnobservedComponents
 
 from convcnp.core.task import Task
 from convcnp.errors import ShapeError
-from convcnp.paper.baselines.components import Components, smoothed
+from convcnp.paper.baselines.components import FIRST_VARIANCE, Components, smoothed
 from convcnp.paper.measured_series import RealSeries
 
 
@@ -15,27 +16,40 @@ def walk(count=60, seed=3):
     return np.cumsum(rng.standard_normal(count)) + 0.5 * rng.standard_normal(count)
 
 
-def test_the_smoother_of_a_level_is_a_random_walk_whose_start_is_unknown():
+def test_the_smoother_of_a_level_is_a_random_walk_from_a_wide_start():
     rows = walk()
     rows[2:5] = rows[30:45] = rows[55:] = np.nan  # near the beginning, a long one, and the end
     results = Components().fit(rows)
     assert results.model.trend_specification == "local level"
     noise, step = results.params
     index = np.arange(len(rows), dtype=float)
-    covariance = step * np.minimum(index[:, None], index)
+    covariance = FIRST_VARIANCE + step * np.minimum(index[:, None], index)
     seen = ~np.isnan(rows)
-    # The unknown start is a constant with a flat prior: generalised least squares.
-    inverse = np.linalg.inv(covariance[np.ix_(seen, seen)] + noise * np.eye(seen.sum()))
-    total = inverse.sum()
-    start = inverse.sum(0) @ rows[seen] / total
-    weights = covariance[:, seen] @ inverse
-    mean = start + weights @ (rows[seen] - start)
-    left = 1 - weights.sum(1)
+    weights = covariance[:, seen] @ np.linalg.inv(
+        covariance[np.ix_(seen, seen)] + noise * np.eye(seen.sum())
+    )
     variance = np.diag(covariance) - np.einsum("ij,ij->i", weights, covariance[:, seen])
-    spread = np.sqrt(variance + left**2 / total + noise)
     found = smoothed(results)
-    np.testing.assert_allclose(found[0], mean, atol=1e-6)
-    np.testing.assert_allclose(found[1], spread, rtol=1e-5)
+    np.testing.assert_allclose(found[0], weights @ rows[seen], atol=1e-6)
+    np.testing.assert_allclose(found[1], np.sqrt(variance + noise), rtol=1e-6)
+
+
+def test_a_wide_start_is_as_good_as_an_unknown_one():
+    rows = (walk() - walk().mean()) / walk().std()
+    rows[20:30] = np.nan
+    results = Components().fit(rows)
+    exact = UnobservedComponents(rows, "local level", use_exact_diffuse=True)
+    mean, spread = smoothed(exact.smooth(results.params))
+    found = smoothed(results)
+    np.testing.assert_allclose(found[0], mean, atol=2e-3)
+    np.testing.assert_allclose(found[1], spread, rtol=2e-3)
+
+
+def test_a_long_season_does_not_break_down():
+    rows = np.sin(2 * np.pi * np.arange(340) / 52.18)
+    rows[150:190] = np.nan
+    mean, _ = smoothed(Components(seasons=(52.18,)).fit(rows))
+    assert np.abs(mean - np.sin(2 * np.pi * np.arange(340) / 52.18)).max() < 0.1
 
 
 def test_a_season_from_the_sampling_goes_on_through_a_gap_and_beyond_the_end():
