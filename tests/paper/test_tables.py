@@ -11,7 +11,7 @@ import pytest
 from tools.update_tables import updated
 
 from convcnp.errors import ResultError
-from convcnp.paper.tables import build_table
+from convcnp.paper.tables import LAYOUTS, build_table, layouts
 from convcnp.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
@@ -163,3 +163,13 @@ def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
         assert result["experiment"]["training"]["steps"] == wanted, path
         assert result["steps"] >= 100
         assert result["num_tasks"] >= 1000
+
+
+def test_a_table_of_our_own_is_laid_out_by_a_file_of_its_own():
+    found = layouts(ROOT / "experiments")
+    assert found["table1"].name == "paper.toml"
+    assert found["ablation"].name == "layout.toml"
+    assert "the paper has no such numbers" in found["ablation"].read_text()
+    for name, path in found.items():
+        assert build_table(name, ROOT / "experiments", ROOT / "results").title
+        assert sum((path.parent / layout).exists() for layout in LAYOUTS) == 1

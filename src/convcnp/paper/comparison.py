@@ -15,7 +15,7 @@ from torch import Tensor
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
-from convcnp.errors import import_extra, writing
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.celerite import Celerite
 from convcnp.paper.baselines.components import Components
 from convcnp.paper.baselines.fitted_gp import FittedGP
@@ -26,8 +26,9 @@ from convcnp.paper.real_series import SERIES, check_known, real_series
 from convcnp.paper.removals import REMOVALS
 from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
-from convcnp.storage import write_atomically
-from convcnp.training.run import commit, hardware, read_result, versions
+from convcnp.storage import write_atomically, writing
+from convcnp.training.provenance import commit, hardware, versions
+from convcnp.training.run import read_result
 
 Method = Callable[[Task], Predictive]
 Scores = dict[str, list[dict[str, Any]]]  # by removal, one per seed

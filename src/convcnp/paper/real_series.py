@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from convcnp.data import lynx_hare
-from convcnp.errors import SettingError, did_you_mean, import_extra
+from convcnp.errors import SettingError, did_you_mean
+from convcnp.extras import import_extra
 from convcnp.paper.further_series import FURTHER_SERIES
 from convcnp.paper.measured_series import RealSeries, as_arrays
 

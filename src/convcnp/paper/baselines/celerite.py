@@ -16,7 +16,7 @@ from torch import Tensor
 from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import PerSeries
-from convcnp.errors import import_extra
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.fitted_gp import periodogram_peaks
 from convcnp.paper.baselines.one_series import one_series
 from convcnp.paper.measured_series import RealSeries

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
-from convcnp.errors import ShapeError, import_extra
+from convcnp.errors import ShapeError
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.one_series import one_series
 from convcnp.paper.measured_series import RealSeries
 
