@@ -214,3 +214,10 @@ def test_a_small_file_of_too_many_pixels_is_named(tmp_path):
     claiming(folder / "bomb.png", 50_000, 50_000)
     with pytest.raises(DataError, match=r"bomb.png \(it has 50,000 x 50,000 pixels, and at most"):
         read_images(folder)
+
+
+def test_without_a_path_no_folder_is_read_by_accident(tmp_path, monkeypatch):
+    write_pictures(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"images, got no path; name it, as data\.path"):
+        ImageFolder().draw(1, seeded(0))
