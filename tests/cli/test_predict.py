@@ -142,6 +142,31 @@ def test_very_many_groups_of_one_row_are_predicted_in_a_moment(predict, tmp_path
     assert answer["value_std"].notna().all()
 
 
+# --- Messy input ----------------------------------------------------------------------------------
+
+
+def test_a_word_beside_each_value_is_ignored_and_said(predict, tmp_path):
+    rows = [f"2012-01-{day:02},{day % 7},{('rain', 'sun')[day % 3 > 0]}" for day in range(1, 25)]
+    (tmp_path / "weather.csv").write_text("\n".join(["date,temp,weather", *rows]))
+    code, _, errors = predict("weather.csv", "--out", "out.csv")
+    assert code == 0
+    assert "'weather' holds words that do not tell series apart" in errors
+    assert "200 evenly spaced times, as there is no gap" in errors
+
+
+def test_years_months_days_and_sentinels_are_understood(predict, tmp_path):
+    rows = [f"2012,1,{day},{-999 if day in (5, 9) else day % 7}" for day in range(1, 25)]
+    (tmp_path / "parts.csv").write_text("\n".join(["Year,Month,Day,temp", *rows]))
+    code, out, errors = predict("parts.csv")
+    assert code == 0
+    assert "'temp': -999, far from the other values and in 2 of 24 rows" in errors
+    answer = pd.read_csv(io.StringIO(out))
+    assert answer["Year+Month+Day"].tolist() == ["2012-01-05", "2012-01-09"]
+    code, _, errors = predict("parts.csv", "--missing", "none", "--out", "out.csv")
+    assert "as there is no gap" in errors
+    assert len(answered(predict, "parts.csv", "--missing", "4")) == 3
+
+
 # --- Bad input ------------------------------------------------------------------------------------
 
 FILES = {

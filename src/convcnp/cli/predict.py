@@ -10,6 +10,7 @@ import typer
 
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
+from convcnp.cli.options import Missing
 from convcnp.cli.output import check_outputs, write_answer, write_file
 from convcnp.errors import SettingError
 
@@ -25,6 +26,7 @@ def predict_file(
     time: str | None = None,
     value: Sequence[str] | None = None,
     group: str | None = None,
+    missing: Sequence[str] | None = None,
     at: str | None = None,
     quantiles: str = "0.05,0.95",
     samples: int = 0,
@@ -51,7 +53,7 @@ def predict_file(
         request = predictor.request(
             read_table(file).frame,
             at=None if at is None else TargetText(at),
-            columns=Columns.named(time=time, value=value, group=group),
+            columns=Columns.named(time=time, value=value, group=group, missing=missing),
         )
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
@@ -99,6 +101,7 @@ def predict(
             help="Column that tells several series apart; guessed if left out, '' is none."
         ),
     ] = None,
+    missing: Missing = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +134,7 @@ def predict(
         time=time,
         value=value,
         group=group,
+        missing=missing,
         at=at,
         quantiles=quantiles,
         samples=samples,

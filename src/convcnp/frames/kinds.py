@@ -114,10 +114,10 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
         )
 
 
-def compact_dates(column: pd.Series) -> pd.Series:
-    """Read numbers like 20200213 as dates, NaT where they are none."""
+def compact_dates(column: pd.Series, written: str) -> pd.Series:
+    """Read numbers as dates of a format such as %Y%m%d, NaT where they are none."""
     texts = column.astype("Int64").astype("string")
-    return pd.to_datetime(texts, format="%Y%m%d", errors="coerce")
+    return pd.to_datetime(texts, format=written, errors="coerce")
 
 
 def parsed_durations(column: pd.Series) -> pd.Series:

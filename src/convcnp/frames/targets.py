@@ -16,6 +16,7 @@ from convcnp.storage import is_file
 
 EVEN = 200  # times, where nothing else was asked for
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
+_JITTER = 0.2  # of the usual step, by which steps of regular rows may differ from it
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
 MOST = 10**8  # times in all
 _MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the calendar
@@ -111,10 +112,10 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
             return Targets(gaps, "the times whose values are missing")
         if at is not None:
             raise TableError(
-                "Expected gaps to fill, but no value is missing and no gap is wider than usual; "
-                "ask for a number of times, or for times of your own."
+                "Expected gaps to fill, but no value is missing, and no row of otherwise regular "
+                "ones; ask for a number of times, or for times of your own."
             )
-        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as there is no gap")
+        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as {_why(table)}")
     if isinstance(at, int | np.integer) and not isinstance(at, bool):
         if not 1 <= at <= MOST / len(table.series):
             raise SettingError(
@@ -123,6 +124,14 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
             )
         return Targets(_even(table.series, int(at)), f"{at} evenly spaced times")
     return _same_for_all(table, at)
+
+
+def _why(table: SeriesTable) -> str:
+    """Say why there are no gaps."""
+    _, step, owner = _steps(table.series)
+    if len(step) and not _is_regular(step, owner).any():
+        return "no value is missing and rows are irregular, so that none is known to be"
+    return "there is no gap"
 
 
 def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
@@ -174,20 +183,38 @@ def _gaps(table: SeriesTable) -> Ragged:
 
 
 def _missing_rows(series: Ragged) -> tuple[np.ndarray, np.ndarray]:
-    """Continue the usual spacing of rows through gaps wider than it."""
-    step = np.diff(series.x)
-    owner = series.owners
-    within = (owner[1:] == owner[:-1]) & (step > 0)
-    left, step, owner = series.x[:-1][within], step[within], owner[:-1][within]
-    usual = pd.Series(step).groupby(owner).transform("median").to_numpy()
+    """Continue the usual spacing of rows through gaps wider than it, where most rows have it."""
+    left, step, owner = _steps(series)
+    usual = _usual(step, owner)
     # Three rows show one spacing, but not that it is usual.
-    enough = series.lengths[owner] > 3
+    enough = (series.lengths[owner] > 3) & _is_regular(step, owner)
     inside = np.where(enough & (step > _WIDE * usual), np.round(step / usual) - 1, 0)
     most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
     inside = np.clip(inside, 0, most).astype(np.int64)
     which = np.repeat(np.arange(len(inside)), inside)
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
     return left[which] + step[which] * offset / (inside[which] + 1), owner[which]
+
+
+def _steps(series: Ragged) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return times, the steps from each to the next of its series, and the series."""
+    step, owner = np.diff(series.x), series.owners
+    within = (owner[1:] == owner[:-1]) & (step > 0)
+    return series.x[:-1][within], step[within], owner[:-1][within]
+
+
+def _usual(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return the usual step of every row's series."""
+    usual: np.ndarray = pd.Series(step).groupby(owner).transform("median").to_numpy()
+    return usual
+
+
+def _is_regular(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Tell of every step whether most of its series are equal, up to jitter."""
+    usual = _usual(step, owner)
+    is_equal = pd.Series(np.abs(step - usual) <= _JITTER * usual)
+    regular: np.ndarray = (is_equal.groupby(owner).transform("mean") > 0.5).to_numpy()
+    return regular
 
 
 def _on_calendar(x: np.ndarray, table: SeriesTable) -> np.ndarray:

@@ -38,6 +38,7 @@ class SeriesNames(TypedDict, total=False):
     time: str | None
     value: str | Sequence[str] | None
     group: str | None
+    missing: Any
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,8 @@ class Predictor:
             say: Called with a sentence for every choice.
             names: Columns, guessed if left out: `time`, `value` (one or several), `group`, which
                 tells series apart; `channel` of a long table, which says whose value a row holds;
-                `inputs`, two columns of points in the plane in place of a time.
+                `inputs`, two columns of points in the plane in place of a time; `missing`, as for
+                `predict`.
         """
         columns = Columns.named(**names)
         container = None if isinstance(data, str | Path) else open_container(data)
@@ -175,7 +177,8 @@ class Predictor:
             seed: Of the curves.
             progress: Called with the number of rows done and asked for.
             names: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
-                which tells series apart; an empty group says that there is none.
+                which tells series apart; an empty group says that there is none. `missing`: numbers
+                or words that stand for missing values; "none" keeps those that would be noticed.
 
         Returns:
             What the data came in, with one row per asked time: the group (if there is one), the
@@ -245,9 +248,10 @@ def _named(
     time: Any = None,  # noqa: ANN401 - pandas takes anything for a name
     value: Any = None,  # noqa: ANN401
     group: Any = None,  # noqa: ANN401
+    missing: Any = None,  # noqa: ANN401
 ) -> Columns:
     """Take the names that a table to predict may have; others are refused, as Python does."""
-    return Columns.named(time=time, value=value, group=group)
+    return Columns.named(time=time, value=value, group=group, missing=missing)
 
 
 def _score(predictive: Predictive, channel: int, truth: torch.Tensor) -> dict[str, float]:

@@ -253,7 +253,8 @@ class PointsRequest(Request):
                 f"{name!r} was not trained on a table of points in the plane; choose a model that "
                 "`convcnp train --inputs` made."
             )
-        table = PointsTable.of(container.frame, source.columns)
+        columns = replace(source.columns, missing=named.missing or source.missing)
+        table = PointsTable.of(container.frame, columns)
         return cls(name, model, source, container, table, point_targets(table, at))
 
     @property
