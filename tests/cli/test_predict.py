@@ -83,6 +83,7 @@ def test_the_command_and_the_library_give_the_same_numbers(predict):
         ("gaps", ["2020-01-03", "2020-01-05"]),
         ("2", ["2020-01-01", "2020-01-06"]),
         ("2020-01-02:2020-01-04:2D", ["2020-01-02", "2020-01-04"]),
+        ("2020-01-01:2020-03-05:1 month", ["2020-01-01", "2020-02-01", "2020-03-01"]),
         ("2020-01-02 00:00..2020-01-02 12:00..12h", ["2020-01-02 00:00:00", "2020-01-02 12:00:00"]),
         ("asked.csv", ["2020-02-01", "2020-01-01"]),
     ],
@@ -90,6 +91,15 @@ def test_the_command_and_the_library_give_the_same_numbers(predict):
 def test_where_to_predict_is_told_in_many_ways(predict, tmp_path, at, times):
     (tmp_path / "asked.csv").write_text("date,other\n2020-02-01,1\n2020-01-01,2\n")
     assert answered(predict, "series.csv", "--at", at)["date"].tolist() == times
+
+
+@pytest.mark.parametrize("ahead", ["2", "2d", "48 hours"])
+def test_times_ahead_follow_the_last_value(predict, ahead):
+    assert answered(predict, "series.csv", "--ahead", ahead)["date"].tolist() == [
+        "2020-01-07",
+        "2020-01-08",
+    ]
+    assert len(answered(predict, "long.csv", "--ahead", "3")) == 6
 
 
 def test_numbers_are_asked_for_in_steps(predict):
@@ -202,6 +212,8 @@ MISTAKES = [
     (["series.csv", "--at", "asked.csv"], "or a file that exists, got 'asked.csv'"),
     (["series.csv", "--at", "2020-01-01:2020-01-03:60"], "steps of dates have a unit"),
     (["series.csv", "--at", "2020-01-03:2020-01-01:1D"], "--at must be gaps"),
+    (["series.csv", "--ahead", "soon"], "--ahead must be a number of steps, or a time with a unit"),
+    (["series.csv", "--ahead", "2", "--at", "gaps"], "Expected --at or --ahead, got both"),
     (["long.csv", "--at", "0:inf:1"], "--at must be gaps"),
     (["long.csv", "--at", "0:1:1e-15"], "--at must be gaps"),
     (["long.csv", "--at", "a" * 300], "--at must be gaps"),

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from convcnp import __version__
-from convcnp.cli import complete, experiments, own, paper, predict
+from convcnp.cli import complete, experiments, fill, own, paper, predict
 from convcnp.cli.console import complain
 from convcnp.errors import ConvCNPError
 
@@ -41,8 +41,15 @@ def convcnp(
 
 
 for _command in (
-    *(experiments.run, own.train, predict.predict, own.check, experiments.evaluate),
-    *(experiments.models, paper.table, paper.compare, paper.figure, complete.complete),
+    *(experiments.run, own.train, predict.predict, fill.fill, own.check),
+    *(
+        experiments.evaluate,
+        experiments.models,
+        paper.table,
+        paper.compare,
+        paper.figure,
+        complete.complete,
+    ),
 ):
     app.command()(_command)
 app.command(hidden=True)(experiments.publish)

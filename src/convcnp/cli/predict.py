@@ -28,6 +28,7 @@ def predict_file(
     group: str | None = None,
     missing: Sequence[str] | None = None,
     at: str | None = None,
+    ahead: str | None = None,
     quantiles: str = "0.05,0.95",
     samples: int = 0,
     seed: int = 0,
@@ -46,6 +47,7 @@ def predict_file(
     from convcnp.predict.zoo import load
 
     levels = _levels(quantiles)
+    at = _where(at, ahead)
     check_outputs([file, at or ""], out, plot)
     predictor = load(model)
     predictor.check_takes_tables()
@@ -71,6 +73,16 @@ def predict_file(
     for path in (out, plot):
         if path is not None:
             say(f"Wrote {path}.")
+
+
+def _where(at: str | None, ahead: str | None) -> str | None:
+    if ahead is None:
+        return at
+    if at is not None:
+        raise SettingError(
+            f"Expected --at or --ahead, got both, {at!r} and {ahead!r}; leave out one of them."
+        )
+    return f"+{ahead.strip().removeprefix('+')}"
 
 
 def _levels(text: str) -> list[float]:
@@ -109,6 +121,12 @@ def predict(
             "table with the time column. The gaps, if there are any, if left out."
         ),
     ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            help="Predict so far ahead of every series instead: 14 of its steps, 14d, 3 months."
+        ),
+    ] = None,
     quantiles: Annotated[str, typer.Option(help="Levels, such as 0.05,0.5,0.95.")] = "0.05,0.95",
     samples: Annotated[
         int, typer.Option(min=0, help="Coherent curves to draw, a column each.")
@@ -136,6 +154,7 @@ def predict(
         group=group,
         missing=missing,
         at=at,
+        ahead=ahead,
         quantiles=quantiles,
         samples=samples,
         seed=seed,

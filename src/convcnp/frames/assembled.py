@@ -8,9 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates, parsed_durations
+from convcnp.frames.time_axis import is_day_first
 
 JOINT = "+"  # between the names of parts
 _ROLES = {
@@ -120,7 +122,9 @@ def _date_and_clock(
     clock = clock or _clocks(frame, candidates)[:1]
     if not clock or not frame[date].duplicated().any():
         return []
-    days = _dates(frame[date])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvCNPWarning)  # said when the times are read
+        days = _dates(frame[date])
     if (days != days.dt.normalize()).any():
         return []
     together = [date, *clock]
@@ -184,11 +188,7 @@ def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
 def _dates(column: pd.Series) -> pd.Series:
     if column.dtype.kind == "M":
         return column
-    # The order of day and month, where it matters, is said by those days that can be no month.
-    return max(
-        (parsed_dates(column, day_first) for day_first in (False, True)),
-        key=lambda dates: dates.notna().sum(),
-    )
+    return parsed_dates(column, is_day_first(column))
 
 
 def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
@@ -206,14 +206,30 @@ def split_times(
     """Return the columns that hold these times in a table: the time itself, or its parts."""
     parts = parts_of(frame, name)
     if not parts:
-        return {name: times}
+        return {name: _written_like(frame[name], times)}
     return {part: _part(frame[part], role_of(part), times) for part in parts}
+
+
+def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
+    """Write dates as a column does: as texts of its format, or as whole numbers."""
+    if times.dtype.kind != "M" or like.dtype.kind == "M":
+        return times
+    if is_numeric(like):
+        has_days = like.dropna().astype(float).max() > 1e7
+        written = times.dt.strftime("%Y%m%d" if has_days else "%Y%m")
+        return written.astype("int64") if like.dtype.kind in "iuf" else written
+    first = str(like.dropna().iloc[0]).strip()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
+        day_first = is_day_first(like)
+    written = guess_datetime_format(first, dayfirst=day_first)
+    return times.dt.strftime(written or "%Y-%m-%d %H:%M:%S")
 
 
 def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
     if is_date(like):
         days = times.dt.normalize()
-        return days if like.dtype.kind == "M" else days.dt.strftime("%Y-%m-%d")
+        return _written_like(like, days)
     if is_duration(like):
         return times.dt.strftime("%H:%M:%S")
     assert role is not None

@@ -26,6 +26,7 @@ class Container:
     frame: pd.DataFrame
     close: Close
     time: str | None = None  # the time column, where the container says which it is
+    has_arrays: bool = False  # answers are a dictionary of arrays, by the endings of their columns
 
 
 def open_container(data: Any) -> Container:  # noqa: ANN401 - the containers are checked here
@@ -123,4 +124,4 @@ def _from_arrays(times: np.ndarray, values: np.ndarray) -> Container:
             stacked = {kind: array[:, 0] for kind, array in stacked.items()}
         return {"time": answer["time"].to_numpy(), **stacked}
 
-    return Container(frame, close, "time")
+    return Container(frame, close, "time", has_arrays=True)

@@ -41,7 +41,7 @@ class TimeAxis:
     @classmethod
     def of(cls, column: pd.Series) -> TimeAxis:
         """Describe a column of times."""
-        day_first, compact = _is_day_first(column), _compact_format(column)
+        day_first, compact = is_day_first(column), _compact_format(column)
         parsed = _parsed_times(column, day_first, compact)
         if parsed.dtype.kind == "m":
             return cls(parsed.dtype, pd.Timedelta(0))
@@ -190,7 +190,7 @@ def _format_of(column: pd.Series) -> str:
     return ""
 
 
-def _is_day_first(column: pd.Series) -> bool:
+def is_day_first(column: pd.Series) -> bool:
     """Tell whether dates are written as 13/02/2020, by those that can be nothing else."""
     some = column.dropna().head(1)
     if column.dtype.kind in "mMiufb" or some.empty or not DATE.match(str(some.iloc[0]).strip()):

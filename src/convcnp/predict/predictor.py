@@ -23,6 +23,7 @@ from convcnp.frames.kinds import numbers
 from convcnp.models.base import Model
 from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
+from convcnp.predict.filling import fill
 from convcnp.predict.request import PointsRequest, Request, SeriesRequest
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
@@ -168,8 +169,9 @@ class Predictor:
 
         Args:
             data: The table.
-            at: Times; a number of evenly spaced times; "gaps"; or a table with the time column
-                (and the group column). By default the gaps, or 200 times where there are none. Of
+            at: Times; a number of evenly spaced times; "gaps"; "START:STOP:STEP"; "+14", "+14d" or
+                "+3 months", so far ahead of every series; or a table with the time column (and the
+                group column). By default the gaps, or 200 times where there are none. Of
                 points in the plane: points (M, 2); a number along each side of a map; "gaps"; or a
                 table with the input columns.
             quantiles: Levels between 0 and 1, such as 0.05.
@@ -188,6 +190,30 @@ class Predictor:
         """
         request = self.request(data, at, _named(**names))
         return request.predict(quantiles=quantiles, samples=samples, seed=seed, progress=progress)
+
+    def fill(
+        self,
+        data: Any,  # noqa: ANN401
+        *,
+        max_gap: str | float | None = None,
+        progress: Progress = lambda done, total: None,
+        **names: Unpack[SeriesNames],
+    ) -> Any:  # noqa: ANN401
+        """Return the table with its gaps filled, and every other cell as it was.
+
+        Args:
+            data: The table.
+            max_gap: Longest gap to fill, such as "14d" or, where times are numbers, 14.
+            progress: Called with the number of rows done and asked for.
+            names: Columns, as for `predict`.
+
+        Returns:
+            What the data came in: the same columns in the same order, missing cells filled with the
+            mean of what would be observed, missing rows of regular series put in, and a column
+            `filled` that names the values of a row that were. Arrays are answered with a dictionary
+            of arrays: `time`, `values` and `filled`.
+        """
+        return fill(self.request(data, columns=_named(**names)), max_gap, progress).table
 
     def sample(
         self,
