@@ -9,7 +9,7 @@ import typer
 
 from convcnp import __version__
 from convcnp.cli import complete, experiments, fill, own, paper, predict
-from convcnp.cli.console import complain
+from convcnp.cli.console import complain, say
 from convcnp.errors import ConvCNPError
 
 app = typer.Typer(
@@ -59,6 +59,9 @@ def main() -> None:
     """Run the command line; an error of ours, or of a file, is a sentence and exit code 2."""
     try:
         app()
+    except KeyboardInterrupt:  # while a command starts
+        say("Stopped.")
+        sys.exit(130)
     except ConvCNPError as error:
         complain(str(error))
     except OSError as error:

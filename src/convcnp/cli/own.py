@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from convcnp.cli.console import say, show_table, warnings_said
-from convcnp.cli.experiments import prepare_to_train, result_in_words, stop
+from convcnp.cli.experiments import prepare_to_train, result_in_words, say_if_new, stop
 from convcnp.cli.options import AsJson, Missing, Resume, Settings, Threads
 from convcnp.cli.output import check_outputs, write_file
 
@@ -63,6 +63,7 @@ def train(
         time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
     )
     wanted = Wanted.of(columns, config, settings or [], minutes)
+    say_if_new(out, resume and out.exists())
     try:
         with warnings_said():
             result = train_own(

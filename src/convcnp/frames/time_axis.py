@@ -83,6 +83,12 @@ class TimeAxis:
         if (dates.dt.tz is None) == (self.origin.tz is None):
             return dates
         if dates.dt.tz is not None:
+            warnings.warn(
+                f"The series has no time zone, and times with one ({dates.dt.tz}) are put to UTC; "
+                "give both one, or none.",
+                ConvCNPWarning,
+                stacklevel=4,
+            )
             return dates.dt.tz_convert("UTC").dt.tz_localize(None)
         is_summer = np.ones(len(dates), dtype=bool)  # of two times with one name, the first
         return dates.dt.tz_localize(
