@@ -100,7 +100,10 @@ def _levels(text: str) -> list[float]:
 
 def predict(
     file: Annotated[
-        str, typer.Argument(help="Table with times and values: CSV, TSV, Parquet, or - for stdin.")
+        str,
+        typer.Argument(
+            help="Table with times and values: CSV, Parquet, Excel and others, or - for stdin."
+        ),
     ],
     time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
     value: Annotated[

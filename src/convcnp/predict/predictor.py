@@ -122,6 +122,8 @@ class Predictor:
         container = None if isinstance(data, str | Path) else open_container(data)
         if container is not None and not columns.inputs:
             columns = replace(columns, time=columns.time or container.time)
+            if columns.group is None:
+                columns = replace(columns, group=container.group)
         wanted = Wanted.of(columns, overrides=settings, minutes=minutes)
         with tempfile.TemporaryDirectory() as temporary:
             directory = Path(temporary) / "model" if out is None else Path(out)

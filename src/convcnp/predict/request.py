@@ -208,6 +208,8 @@ class SeriesRequest(Request):
         """Understand a table, with the columns that are named, learned or guessed."""
         if named.time is None:
             named = replace(named, time=container.time)
+        if named.group is None:
+            named = replace(named, group=container.group)
         frame = container.frame
         if isinstance(source, TableSource) and source.time is not None:
             frame, columns = choose_learned(frame, named, source.columns)
