@@ -27,6 +27,7 @@ def test_every_error_is_ours_and_resembles_a_builtin(error):
 def test_the_nearest_name_is_suggested():
     assert did_you_mean("sunspot", ["nile", "sunspots"]) == "; did you mean 'sunspots'?"
     assert did_you_mean("xyz", ["nile", "sunspots"]) == "; check the name."
+    assert did_you_mean("CO2", ["co2", "date"]) == "; did you mean 'co2'?"
 
 
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])

@@ -60,7 +60,8 @@ class OutputError(ConvCNPError, OSError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """End a sentence about a name that is not known with the nearest that is."""
-    near = difflib.get_close_matches(name, list(known), 1, cutoff=0.4)
+    names = {other.lower(): other for other in known}  # of letters, small and large are near
+    near = [names[key] for key in difflib.get_close_matches(name.lower(), names, 1, cutoff=0.4)]
     return f"; did you mean {near[0]!r}?" if near else "; check the name."
 
 

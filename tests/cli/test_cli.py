@@ -1,5 +1,6 @@
 """The command line, run as a user runs it."""
 
+import importlib
 import subprocess
 import sys
 from importlib.metadata import version
@@ -8,6 +9,8 @@ import pytest
 
 import convcnp
 from convcnp.cli import app, main
+from convcnp.cli.experiments import say_if_new
+from convcnp.training.checkpoint import CHECKPOINT
 from helpers import ROOT, call, invoke
 
 FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
@@ -107,3 +110,27 @@ def test_other_errors_of_ours_keep_their_traceback(monkeypatch):
     monkeypatch.setattr("convcnp.cli.app", app)
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         main()
+
+
+@pytest.mark.parametrize("door", ["convcnp.cli", "convcnp.__main__"])
+def test_an_interruption_while_a_command_starts_is_no_traceback(monkeypatch, capsys, door):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    # The first is the command itself, the second what it is reached by.
+    target = "convcnp.cli.app" if door == "convcnp.cli" else "convcnp.cli.main"
+    main = importlib.import_module(door).main
+    monkeypatch.setattr(target, interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err == "Stopped.\n"
+
+
+def test_a_run_without_a_checkpoint_says_that_it_starts_afresh(tmp_path, capsys):
+    say_if_new(tmp_path, resume=True)
+    assert "no checkpoint in" in capsys.readouterr().err
+    (tmp_path / CHECKPOINT).touch()
+    say_if_new(tmp_path, resume=True)
+    say_if_new(tmp_path / "new", resume=False)
+    assert capsys.readouterr().err == ""

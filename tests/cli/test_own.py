@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from helpers import TINY, invoke, series_frame
@@ -57,3 +58,17 @@ def test_a_long_table_is_checked_by_the_column_that_tells_channels_apart(own_ser
         "--json",
     )
     assert json.loads(done.stdout).keys() == {"v"}
+
+
+def test_dates_written_as_numbers_are_said_once_and_no_group_is_remembered(tmp_path):
+    frame = series_frame(series=1, rows=70)
+    days = pd.date_range("1958-03-29", periods=70).strftime("%Y%m%d")
+    frame.assign(t=days, id=["low", "high"] * 35).to_csv(tmp_path / "table.csv", index=False)
+    settings = [part for setting in TINY for part in ("--set", setting)]
+    out = ["--out", tmp_path / "model", "--minutes", 0.1, "--group", ""]
+    done = invoke("train", "--data", tmp_path / "table.csv", *out, *settings)
+    assert done.exit_code == 0, done.output
+    assert "ConvCNPWarning" not in done.output
+    assert done.stderr.count("are read as dates") == 1
+    told = ["predict", tmp_path / "table.csv", "--model", tmp_path / "model", "--at", 3]
+    assert invoke(*told).stdout.splitlines()[0].startswith("t,v_mean")

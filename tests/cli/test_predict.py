@@ -83,6 +83,7 @@ def test_the_command_and_the_library_give_the_same_numbers(predict):
         ("gaps", ["2020-01-03", "2020-01-05"]),
         ("2", ["2020-01-01", "2020-01-06"]),
         ("2020-01-02:2020-01-04:2D", ["2020-01-02", "2020-01-04"]),
+        ("2020-01-01:2020-03-05:1 month", ["2020-01-01", "2020-02-01", "2020-03-01"]),
         ("2020-01-02 00:00..2020-01-02 12:00..12h", ["2020-01-02 00:00:00", "2020-01-02 12:00:00"]),
         ("asked.csv", ["2020-02-01", "2020-01-01"]),
     ],
@@ -90,6 +91,15 @@ def test_the_command_and_the_library_give_the_same_numbers(predict):
 def test_where_to_predict_is_told_in_many_ways(predict, tmp_path, at, times):
     (tmp_path / "asked.csv").write_text("date,other\n2020-02-01,1\n2020-01-01,2\n")
     assert answered(predict, "series.csv", "--at", at)["date"].tolist() == times
+
+
+@pytest.mark.parametrize("ahead", ["2", "2d", "48 hours"])
+def test_times_ahead_follow_the_last_value(predict, ahead):
+    assert answered(predict, "series.csv", "--ahead", ahead)["date"].tolist() == [
+        "2020-01-07",
+        "2020-01-08",
+    ]
+    assert len(answered(predict, "long.csv", "--ahead", "3")) == 6
 
 
 def test_numbers_are_asked_for_in_steps(predict):
@@ -142,6 +152,31 @@ def test_very_many_groups_of_one_row_are_predicted_in_a_moment(predict, tmp_path
     assert answer["value_std"].notna().all()
 
 
+# --- Messy input ----------------------------------------------------------------------------------
+
+
+def test_a_word_beside_each_value_is_ignored_and_said(predict, tmp_path):
+    rows = [f"2012-01-{day:02},{day % 7},{('rain', 'sun')[day % 3 > 0]}" for day in range(1, 25)]
+    (tmp_path / "weather.csv").write_text("\n".join(["date,temp,weather", *rows]))
+    code, _, errors = predict("weather.csv", "--out", "out.csv")
+    assert code == 0
+    assert "'weather' holds words that do not tell series apart" in errors
+    assert "200 evenly spaced times, as there is no gap" in errors
+
+
+def test_years_months_days_and_sentinels_are_understood(predict, tmp_path):
+    rows = [f"2012,1,{day},{-999 if day in (5, 9) else day % 7}" for day in range(1, 25)]
+    (tmp_path / "parts.csv").write_text("\n".join(["Year,Month,Day,temp", *rows]))
+    code, out, errors = predict("parts.csv")
+    assert code == 0
+    assert "'temp': -999, far from the other values and in 2 of 24 rows" in errors
+    answer = pd.read_csv(io.StringIO(out))
+    assert answer["Year+Month+Day"].tolist() == ["2012-01-05", "2012-01-09"]
+    code, _, errors = predict("parts.csv", "--missing", "none", "--out", "out.csv")
+    assert "as there is no gap" in errors
+    assert len(answered(predict, "parts.csv", "--missing", "4")) == 3
+
+
 # --- Bad input ------------------------------------------------------------------------------------
 
 FILES = {
@@ -163,8 +198,8 @@ MISTAKES = [
     (["dates.csv"], "got '2020-01-32' in row 2 of 3"),
     (["infinite.csv"], "Expected a finite number in every cell of 'v', got inf in row 2 of 2"),
     (["missing.csv"], "Expected observed values in 'v'"),
-    (["picture.csv"], "picture.csv is neither text nor Parquet"),
-    (["random.csv"], "random.csv is neither text nor Parquet"),
+    (["picture.csv"], "picture.csv is none; export it"),
+    (["random.csv"], "random.csv is none; export it"),
     (["cut.parquet"], "Expected a Parquet file in cut.parquet"),
     (["."], "cannot be read (Is a directory)"),
     (["serie.csv"], "no such file; did you mean 'series.csv'?"),
@@ -177,6 +212,8 @@ MISTAKES = [
     (["series.csv", "--at", "asked.csv"], "or a file that exists, got 'asked.csv'"),
     (["series.csv", "--at", "2020-01-01:2020-01-03:60"], "steps of dates have a unit"),
     (["series.csv", "--at", "2020-01-03:2020-01-01:1D"], "--at must be gaps"),
+    (["series.csv", "--ahead", "soon"], "--ahead must be a number of steps, or a time with a unit"),
+    (["series.csv", "--ahead", "2", "--at", "gaps"], "Expected --at or --ahead, got both"),
     (["long.csv", "--at", "0:inf:1"], "--at must be gaps"),
     (["long.csv", "--at", "0:1:1e-15"], "--at must be gaps"),
     (["long.csv", "--at", "a" * 300], "--at must be gaps"),

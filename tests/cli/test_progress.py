@@ -41,6 +41,7 @@ def test_a_run_on_a_terminal_is_a_bar_that_stays():
         report(Progress(step=4, losses=[1.0, 2.0]), {})
         report(Progress(step=10), {"loss": 0.5, "log_likelihood": 0.25})
     shown = out.file.getvalue()
+    assert "nan" not in shown
     assert "loss 1.500" in shown or "loss 0.500" in shown
     assert "10/10" in shown
     assert "log-likelihood 0.250" in shown

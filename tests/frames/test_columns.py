@@ -14,7 +14,7 @@ from convcnp.frames.columns import (
 )
 from helpers import long_frame, points_frame, series_frame
 
-DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
+DATES = [f"2020-02-{day}" for day in ("01", "02", "13", "14", "15", "27")]
 
 # --- Columns --------------------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
             {"kind": list("aabb"), "t": [0, 1] * 2, "v": [1.0] * 4},
             Columns(("v",), time="t", group="kind"),
         ),
-        ({"note": list("abcd"), "t": [0, 1] * 2, "v": [1.0] * 4}, Columns(("v",), time="t")),
+        ({"note": list("abcd"), "t": range(4), "v": [1.0] * 4}, Columns(("v",), time="t")),
         (
             {"Unnamed: 0": [0, 1], "date": ["2020-01-01"] * 2, "v": [1, 2]},
             Columns(("v",), time="date"),
@@ -48,7 +48,9 @@ def test_columns_are_guessed(frame, expected):
 
 LATER = pd.date_range("2020-01-01", periods=6)
 COLUMNS = {
-    "date": DATES * 2,
+    "date": DATES,
+    "ds": DATES[:3] * 2,
+    "t": [0, 0, 1, 1, 2, 2],
     "time": range(6),
     "v": range(6),
     "w": range(6),
@@ -58,7 +60,7 @@ COLUMNS = {
     "on": [True, None] * 3,
     "probe": ["T1", "T2"] * 3,
     "mode": ["10m", "1-2"] * 3,
-    "when": ["5-Feb-20", "6-Feb-20", "7-Feb-20"] * 2,
+    "when": [f"{day}-Feb-20" for day in range(5, 11)],
     "clock": [f"{i}:30" for i in range(6)],
     "well": ["T1001", "T1002"] * 3,
     "version": ["1.2.3", "1.2.4"] * 3,
@@ -75,13 +77,13 @@ COLUMNS = {
         ("time v since", "time", ("v",), None),
         ("date v holiday", "date", ("v",), None),
         ("date v on", "date", ("v",), None),
-        ("probe time v", "time", ("v",), "probe"),
-        ("mode v w", "v", ("w",), "mode"),
+        ("probe t v", "t", ("v",), "probe"),
+        ("mode t w", "t", ("w",), "mode"),
         ("when v", "when", ("v",), None),
-        ("date clock v", "date", ("v",), None),
+        ("ds clock v", "ds+clock", ("v",), None),
         ("v clock", "clock", ("v",), None),
-        ("well time v", "time", ("v",), "well"),
-        ("version time v", "time", ("v",), "version"),
+        ("well t v", "t", ("v",), "well"),
+        ("version t v", "t", ("v",), "version"),
         ("v since_noon", "since_noon", ("v",), None),
         ("v began", "began", ("v",), None),
     ],
@@ -92,9 +94,9 @@ def test_dates_durations_flags_and_labels_are_told_apart(names, time, values, gr
 
 
 def test_several_names_of_times_are_warned_of():
-    frame = pd.DataFrame({"year": [2020] * 3, "month": [1, 2, 3], "v": [1.0, 2, 3]})
-    with pytest.warns(ConvCNPWarning, match="'year', 'month' may all be the time; 'year' is taken"):
-        assert choose_columns(frame).time == "year"
+    frame = pd.DataFrame({"week": [1, 2, 3], "hour": [1, 2, 3], "v": [1.0, 2, 3]})
+    with pytest.warns(ConvCNPWarning, match="'week', 'hour' may all be the time; 'week' is taken"):
+        assert choose_columns(frame).time == "week"
 
 
 def test_named_columns_are_taken_and_an_empty_group_means_none():
@@ -124,14 +126,17 @@ def test_a_column_has_one_role(names):
 def test_a_table_without_times_or_values_gets_a_sentence():
     with pytest.raises(TableError, match=r"Expected a column of times.*--time"):
         choose_columns(pd.DataFrame({"a": ["x"], "b": ["y"]}))
-    with pytest.raises(TableError, match=r"beside the time 't'.*'b'.*--value"):
+    with pytest.raises(TableError, match=r"beside the time 't'.*'b' hold none.*--value"):
         choose_columns(pd.DataFrame({"t": [0], "b": ["y"]}))
+    with pytest.raises(TableError, match="there is no other column"):
+        choose_columns(pd.DataFrame({"t": [0]}))
 
 
 def test_names_are_taken_as_they_are_given():
-    named = Columns.named(value="v", group="", inputs=["a ", 2])
-    assert named == Columns(("v",), inputs=("a", "2"), group="")
-    assert named.given == {"values": ("v",), "inputs": ("a", "2"), "group": ""}
+    named = Columns.named(value="v", group="", inputs=["a ", 2], missing=-999)
+    assert named == Columns(("v",), inputs=("a", "2"), group="", missing=("-999",))
+    given = {"values": ("v",), "inputs": ("a", "2"), "group": "", "missing": ("-999",)}
+    assert named.given == given
     assert Columns.named() == Columns()
     assert Columns().given == {}
 
@@ -202,3 +207,11 @@ def test_a_channel_that_a_table_lacks_was_not_observed():
     assert (list(frame), chosen) == (["t", "a", "b"], columns)
     frame, chosen = choose_learned(only_a, Columns.named(value="a"), columns)
     assert (list(frame), chosen) == (["t", "a"], Columns(("a",), time="t"))
+
+
+def test_that_there_is_no_group_is_learned_as_well():
+    frame = pd.DataFrame({"id": list("aabb"), "t": [0, 1] * 2, "v": range(4)})
+    assert choose_columns(frame).group == "id"
+    assert choose_learned(frame, Columns(), Columns(("v",), time="t"))[1].group is None
+    named = Columns.named(group="id")
+    assert choose_learned(frame, named, Columns(("v",), time="t"))[1].group == "id"

@@ -90,3 +90,37 @@ def test_arrays_come_back_with_the_channels_they_had(channels):
 def test_what_cannot_be_opened_gets_a_sentence(data, sentence):
     with pytest.raises(TableError, match=sentence):
         open_container(data)
+
+
+def test_one_level_of_an_index_is_the_time_and_the_other_tells_series_apart():
+    days = DATES.tz_localize(None)
+    index = pd.MultiIndex.from_product([["a", "b"], days], names=["city", "day"])
+    frame = pd.DataFrame({"v": np.arange(6.0)}, index=index)
+    box = open_container(frame)
+    assert (box.time, box.group, list(box.frame)) == ("day", "city", ["city", "day", "v"])
+    pd.testing.assert_frame_equal(box.close(box.frame), frame)
+    assert list(box.close(box.frame.drop(columns="city"))) == ["day", "v"]
+    unnamed = frame.rename_axis(index=[None, None])
+    pd.testing.assert_frame_equal(
+        open_container(unnamed).close(open_container(unnamed).frame), unnamed
+    )
+
+
+class PolarsFrame:
+    """Does what a DataFrame of polars does, as far as it is asked."""
+
+    def __init__(self, content):
+        self.content = content
+
+    def to_dict(self, *, as_series):
+        assert not as_series
+        return self.content
+
+
+def test_a_frame_of_polars_comes_back_as_one(monkeypatch):
+    monkeypatch.setattr(PolarsFrame, "__module__", "polars.dataframe.frame")
+    box = open_container(PolarsFrame({"t": [0, 1], "v": [1.0, None]}))
+    assert box.frame["v"].isna().tolist() == [False, True]
+    answer = box.close(box.frame.fillna(2.0))
+    assert isinstance(answer, PolarsFrame)
+    assert answer.content == {"t": [0, 1], "v": [1.0, 2.0]}

@@ -1,12 +1,18 @@
 """Users' tables as they are read."""
 
+import gzip
+import importlib.util
+import io
+import json
+import zipfile
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.errors import TableError
+from convcnp.errors import ConvCNPWarning, MissingExtraError, TableError
 from convcnp.frames.columns import choose_columns
-from convcnp.frames.reading import digest_of, plain, read_table
+from convcnp.frames.reading import digest_of, parse_table, plain, read_table
 from convcnp.frames.time_axis import TimeAxis
 
 DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
@@ -78,8 +84,8 @@ def test_parquet_is_read_with_its_index(has_index, tmp_path):
         (b"t,v\n0,1,2\n1,2,3\n", "Expected rows of equal length"),
         (b"t,v\n0,1\n1,2,3\n", "Expected rows of equal length"),
         (b't,v\n0,"1\n', "check the separator and quotes"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "neither text nor Parquet"),
-        (np.random.default_rng(0).bytes(2000), "neither text nor Parquet"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "Excel, but .* is none"),
+        (np.random.default_rng(0).bytes(2000), "Excel, but .* is none"),
         (b"PAR1 and no more", "may be cut short"),
     ],
 )
@@ -141,3 +147,73 @@ def test_a_file_larger_than_any_memory_is_refused_unread(tmp_path):
         file.truncate(5 * 10**9)
     with pytest.raises(TableError, match=r"sparse.csv has 5,000,000,000 or more; give the rows"):
         read_table(path)
+
+
+# --- Other formats --------------------------------------------------------------------------------
+
+TABLE = "day,level\n1,2.5\n2,\n3,3.5\n"
+LINES = '{"day": 1, "level": 2.5}\n{"day": 2, "level": null}\n\n{"day": 3, "level": 3.5}\n'
+
+
+def zipped(**files):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name.replace("__MACOSX_", "__MACOSX/").replace("_csv", ".csv"), text)
+    return content.getvalue()
+
+
+def feather():
+    content = io.BytesIO()
+    pd.read_csv(io.StringIO(TABLE)).to_feather(content)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        gzip.compress(TABLE.encode()),
+        zipped(a_csv=TABLE, __MACOSX_a_csv="junk"),
+        LINES.encode(),
+        json.dumps([json.loads(line) for line in LINES.splitlines() if line]).encode(),
+        gzip.compress(LINES.encode()),
+        feather(),
+    ],
+    ids=["gzip", "zip", "JSON lines", "JSON", "JSON lines in gzip", "Feather"],
+)
+def test_the_content_says_what_it_is(tmp_path, content):
+    (tmp_path / "table").write_bytes(content)
+    frame = read_table(tmp_path / "table").frame
+    pd.testing.assert_frame_equal(frame, pd.read_csv(io.StringIO(TABLE)))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (gzip.compress(TABLE.encode())[:-9], "Expected a table compressed by gzip"),
+        (zipped(a_csv=TABLE, b_csv=TABLE), "Expected one table in t, got 2 files"),
+        (zipped(a_csv=TABLE)[:40], "Expected a zip file in t"),
+        (b'{"day": 1}\n{"day":\n', "Expected one JSON object per line in t"),
+        (b'[{"day": 1}, 2]', "a row is no object"),
+        (b"ARROW1\x00\x00cut", "Expected a Feather file in t"),
+    ],
+    ids=["cut gzip", "two tables", "cut zip", "cut JSON", "a number", "cut Feather"],
+)
+def test_what_is_damaged_gets_a_sentence(content, sentence):
+    with pytest.raises(TableError, match=sentence):
+        parse_table(content, "t")
+
+
+def test_a_workbook_is_read_by_its_first_sheet():
+    content = zipped(**{"xl/workbook.xml": ""})
+    if importlib.util.find_spec("openpyxl") is None:
+        with pytest.raises(MissingExtraError, match=r"convcnp\[excel\]"):
+            parse_table(content, "t.xlsx")
+        return
+    book = io.BytesIO()
+    with pd.ExcelWriter(book, engine="openpyxl") as writer:
+        for sheet in ("one", "two"):
+            pd.read_csv(io.StringIO(TABLE)).to_excel(writer, sheet_name=sheet, index=False)
+    with pytest.warns(ConvCNPWarning, match="2 sheets; the first, 'one', is read"):
+        frame = parse_table(book.getvalue(), "t.xlsx").frame
+    pd.testing.assert_frame_equal(frame, pd.read_csv(io.StringIO(TABLE)))

@@ -55,6 +55,23 @@ def test_three_rows_show_no_usual_spacing_and_irregular_rows_have_no_gap():
     assert len(asked(table(t=[0, 1, 2.4, 3.3, 4.6], v=[1.0, 2, 3, 4, 5]))[0]) == EVEN
 
 
+def test_irregular_rows_have_no_gaps_but_missing_cells():
+    times = np.sort(np.random.default_rng(0).uniform(0, 100, 80))
+    series = table(t=times, v=np.sin(times))
+    targets = series_targets(series)
+    assert len(targets.inputs.x) == EVEN
+    assert "rows are irregular" in targets.meaning
+    values = np.where(np.arange(80) == 7, np.nan, np.sin(times))
+    assert asked(table(t=times, v=values)) == [[times[7]]]
+
+
+def test_rows_that_are_regular_up_to_jitter_have_gaps():
+    times = np.delete(np.arange(60.0), [20, 21, 40])
+    jitter = np.random.default_rng(0).uniform(-0.08, 0.08, len(times))
+    (found,) = asked(table(t=times + jitter, v=times))
+    np.testing.assert_allclose(found, [20, 21, 40], atol=0.2)
+
+
 def test_a_very_wide_gap_gets_a_bounded_number_of_times():
     assert len(asked(table(t=[0, 1, 2, 3, 1e9], v=[1.0] * 5))[0]) == 500
     long = np.delete(np.arange(3000), slice(1000, 1800))

@@ -123,7 +123,33 @@ def test_clocks_without_a_zone_are_those_of_the_series():
     zoned = pd.Series(pd.to_datetime(["2020-01-01", "2020-06-01"]).tz_localize("Europe/Berlin"))
     naive = pd.Series(pd.to_datetime(["2020-01-01 01:00", "2020-03-29 02:30", "2020-10-25 02:30"]))
     assert TimeAxis.of(zoned).numbers(naive)[0] == 3600.0
-    assert TimeAxis.of(naive).numbers(zoned)[0] == -7200.0  # midnight in Berlin is 23 UTC
+    with pytest.warns(ConvCNPWarning, match=r"times with one \(Europe/Berlin\) are put to UTC"):
+        numbers = TimeAxis.of(naive).numbers(zoned)
+    assert numbers[0] == -7200.0  # midnight in Berlin is 23 UTC
+
+
+@pytest.mark.parametrize(
+    ("texts", "years"),
+    [
+        (["29-Mar-58", "29-Mar-74"], [1958, 1974]),
+        (["3/29/58", "3/30/58"], [1958, 1958]),
+        (["Mar-58", "Mar-05"], [1958, 2005]),
+        (["2058-03-29", "2074-03-29"], [2058, 2074]),
+    ],
+)
+def test_years_of_two_digits_do_not_lie_far_ahead(texts, years):
+    axis = TimeAxis.of(pd.Series(texts, name="t"))
+    assert axis.times(axis.numbers(pd.Series(texts, name="t"))).year.tolist() == years
+
+
+def test_whole_numbers_may_be_months():
+    months = pd.Series([201411, 201412, 201501], name="t")
+    with pytest.warns(ConvCNPWarning, match="such as 201411 in 't' are read as dates: year, month"):
+        axis = TimeAxis.of(months)
+    assert axis.times(axis.numbers(months)).month.tolist() == [11, 12, 1]
+    with pytest.raises(TableError, match="a month such as 202001"):
+        axis.numbers(pd.Series([201413], name="t"))
+    assert TimeAxis.of(pd.Series([201411, 201412], name="t")).dtype.kind == "i"
 
 
 @pytest.mark.parametrize(

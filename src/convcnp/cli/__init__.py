@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from convcnp import __version__
-from convcnp.cli import complete, experiments, own, paper, predict
-from convcnp.cli.console import complain
+from convcnp.cli import complete, experiments, fill, own, paper, predict
+from convcnp.cli.console import complain, say
 from convcnp.errors import ConvCNPError
 
 app = typer.Typer(
@@ -53,8 +53,15 @@ def convcnp(
 
 
 for _command in (
-    *(experiments.run, own.train, predict.predict, own.check, experiments.evaluate),
-    *(experiments.models, paper.table, paper.compare, paper.figure, complete.complete),
+    *(experiments.run, own.train, predict.predict, fill.fill, own.check),
+    *(
+        experiments.evaluate,
+        experiments.models,
+        paper.table,
+        paper.compare,
+        paper.figure,
+        complete.complete,
+    ),
 ):
     app.command()(_command)
 app.command(hidden=True)(experiments.publish)
@@ -64,6 +71,9 @@ def main() -> None:
     """Run the command line; an error a user can cause is a sentence and exit code 2."""
     try:
         app()
+    except KeyboardInterrupt:  # while a command starts
+        say("Stopped.")
+        sys.exit(130)
     except ConvCNPError as error:
         complain(str(error))
     except MemoryError as error:

@@ -54,6 +54,7 @@ def run(
     name = f"{file.resolve().parent.name}/{file.stem}"
     directory = out or Path("runs", *(["smoke"] if smoke else []), name)
     fabric = _launched(accelerator, devices)
+    say_if_new(directory, resume)
     writes_metrics = tensorboard and fabric.is_global_zero
     try:
         with (
@@ -188,6 +189,14 @@ def prepare_to_train(threads: int) -> None:
         library = ctypes.CDLL(None)
         library.mallopt(mmap_threshold, 2**25)
         library.mallopt(trim_threshold, 2**28)
+
+
+def say_if_new(directory: Path, resume: bool) -> None:
+    """Say that there is nothing to go on from, if that is so."""
+    from convcnp.training.checkpoint import CHECKPOINT
+
+    if resume and not (directory / CHECKPOINT).exists():
+        say(f"There is no checkpoint in {directory} to go on from: the run starts afresh.")
 
 
 def stop(directory: Path) -> NoReturn:

@@ -18,4 +18,11 @@ Settings = Annotated[
 Threads = Annotated[
     int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Number or word that stands for missing values, such as -999; none keeps those that "
+        "would be noticed. Repeatable."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]

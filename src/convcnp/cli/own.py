@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from convcnp.cli.console import say, show_table, warnings_said
-from convcnp.cli.experiments import prepare_to_train, result_in_words, stop
-from convcnp.cli.options import AsJson, Resume, Settings, Threads
+from convcnp.cli.experiments import prepare_to_train, result_in_words, say_if_new, stop
+from convcnp.cli.options import AsJson, Missing, Resume, Settings, Threads
 from convcnp.cli.output import check_outputs, write_files
 
 
@@ -38,6 +38,7 @@ def train(
         list[str] | None,
         typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
     ] = None,
+    missing: Missing = None,
     minutes: Annotated[float, typer.Option(help="How long training may take, about.")] = 10.0,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings of your own.")
@@ -58,8 +59,11 @@ def train(
     from convcnp.training.own.train import train_own
 
     prepare_to_train(threads)
-    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    columns = Columns.named(
+        time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
+    )
     wanted = Wanted.of(columns, config, settings or [], minutes)
+    say_if_new(out, resume and out.exists())
     try:
         with warnings_said():
             result = train_own(
@@ -89,6 +93,7 @@ def check(
     inputs: Annotated[
         list[str] | None, typer.Option(help="Input column of points in the plane. Give two.")
     ] = None,
+    missing: Missing = None,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
     plot: Annotated[
@@ -108,7 +113,9 @@ def check(
 
     check_outputs([str(data)], None, plot)
     predictor = load(model)
-    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    columns = Columns.named(
+        time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
+    )
     with warnings_said():
         checked = Check.of(predictor, data, columns)
     say(checked.description(tasks))

@@ -10,6 +10,7 @@ import typer
 
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
+from convcnp.cli.options import Missing
 from convcnp.cli.output import check_outputs, write_answer
 from convcnp.errors import SettingError
 
@@ -25,7 +26,9 @@ def predict_file(
     time: str | None = None,
     value: Sequence[str] | None = None,
     group: str | None = None,
+    missing: Sequence[str] | None = None,
     at: str | None = None,
+    ahead: str | None = None,
     quantiles: str = "0.05,0.95",
     samples: int = 0,
     seed: int = 0,
@@ -44,6 +47,7 @@ def predict_file(
     from convcnp.predict.zoo import load
 
     levels = _levels(quantiles)
+    at = _where(at, ahead)
     check_outputs([file, at or ""], out, plot)
     predictor = load(model)
     predictor.check_takes_tables()
@@ -51,7 +55,7 @@ def predict_file(
         request = predictor.request(
             read_table(file).frame,
             at=None if at is None else TargetText(at),
-            columns=Columns.named(time=time, value=value, group=group),
+            columns=Columns.named(time=time, value=value, group=group, missing=missing),
         )
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
@@ -69,6 +73,16 @@ def predict_file(
             say(f"Wrote {path}.")
 
 
+def _where(at: str | None, ahead: str | None) -> str | None:
+    if ahead is None:
+        return at
+    if at is not None:
+        raise SettingError(
+            f"Expected --at or --ahead, got both, {at!r} and {ahead!r}; leave out one of them."
+        )
+    return f"+{ahead.strip().removeprefix('+')}"
+
+
 def _levels(text: str) -> list[float]:
     from convcnp.predict.answers import check_quantiles
 
@@ -84,7 +98,10 @@ def _levels(text: str) -> list[float]:
 
 def predict(
     file: Annotated[
-        str, typer.Argument(help="Table with times and values: CSV, TSV, Parquet, or - for stdin.")
+        str,
+        typer.Argument(
+            help="Table with times and values: CSV, Parquet, Excel and others, or - for stdin."
+        ),
     ],
     time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
     value: Annotated[
@@ -97,11 +114,18 @@ def predict(
             help="Column that tells several series apart; guessed if left out, '' is none."
         ),
     ] = None,
+    missing: Missing = None,
     at: Annotated[
         str | None,
         typer.Option(
             help="Where to predict: gaps, a number of evenly spaced times, START:STOP:STEP, or a "
             "table with the time column. The gaps, if there are any, if left out."
+        ),
+    ] = None,
+    ahead: Annotated[
+        str | None,
+        typer.Option(
+            help="Predict so far ahead of every series instead: 14 of its steps, 14d, 3 months."
         ),
     ] = None,
     quantiles: Annotated[str, typer.Option(help="Levels, such as 0.05,0.5,0.95.")] = "0.05,0.95",
@@ -129,7 +153,9 @@ def predict(
         time=time,
         value=value,
         group=group,
+        missing=missing,
         at=at,
+        ahead=ahead,
         quantiles=quantiles,
         samples=samples,
         seed=seed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,16 +84,14 @@ class ProgressReporter:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}  log-likelihood {task.fields[score]:.3f}"),
+            TextColumn("{task.fields[figures]}"),
             TimeRemainingColumn(),
             is_kept=True,
         )
 
     def __enter__(self) -> ProgressReporter:
         self._bar.start()
-        self._row = self._bar.add_task(
-            self.name, total=self.steps, loss=float("nan"), score=self._score
-        )
+        self._row = self._bar.add_task(self.name, total=self.steps, figures="")
         return self
 
     def __exit__(
@@ -112,7 +111,8 @@ class ProgressReporter:
             self._next_update = time.monotonic() + 0.25
             recent = progress.losses[-100:]
             loss = sum(recent) / len(recent) if recent else metrics["loss"]
-            self._bar.update(self._row, completed=progress.step, loss=loss, score=self._score)
+            figures = _figures(loss, self._score)
+            self._bar.update(self._row, completed=progress.step, figures=figures)
         elif metrics:
             left = (self.steps - progress.step) * progress.seconds / progress.step
             self.console.print(
@@ -123,3 +123,9 @@ class ProgressReporter:
                 markup=False,
                 emoji=False,
             )
+
+
+def _figures(loss: float, score: float) -> str:
+    """Tell what is known so far: there is no log-likelihood before the first validation."""
+    known = "" if math.isnan(score) else f"  log-likelihood {score:.3f}"
+    return f"loss {loss:.3f}{known}"

@@ -115,7 +115,7 @@ class TableSource(Columns):
 
     options: ClassVar[tuple[str, ...]] = (
         *("path", "digest", "values", "time", "inputs", "group", "channel", "value"),
-        *("window", "gap", "level", "scale", "units", "gaps", "largest"),
+        *("missing", "window", "gap", "level", "scale", "units", "gaps", "largest"),
     )
     takes: ClassVar[Literal["tables"]] = "tables"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
@@ -11,16 +10,17 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
-from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
-from convcnp.frames.reading import plain_name
-
-CERTAIN_TIME_NAMES = ("time", "times", "date", "dates", "datetime", "timestamp", "ds", "mjd", "jd")
-TIME_NAMES = (*CERTAIN_TIME_NAMES, "t", "x", "year", "month", "week", "day", "hour", "when")
-GROUP_NAMES = (
-    *("id", "group", "series", "series_id", "unique_id", "item_id", "object_id", "object"),
-    *("station", "sensor", "subject", "patient", "key"),
+from convcnp.errors import TableError, did_you_mean
+from convcnp.frames.assembled import has_time, parts_of
+from convcnp.frames.guesses import (
+    check_times_differ,
+    counts_rows,
+    guess_group,
+    guess_time,
+    listed,
 )
+from convcnp.frames.kinds import is_numeric
+from convcnp.frames.reading import plain_name
 
 
 class ColumnNames(TypedDict, total=False):
@@ -31,6 +31,7 @@ class ColumnNames(TypedDict, total=False):
     group: str | None
     channel: str | None
     inputs: Sequence[str] | None
+    missing: Any
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class Columns:
 
     Args:
         values: The channels: value columns, or what the channel column names.
-        time: The time column of series.
+        time: The time column of series; or its parts, such as "year+month+day".
         inputs: The two input columns of points in the plane, in place of a time.
         group: The column that tells series, or sets of points, apart; an empty name says that
             there is none, where others would be guessed.
         channel: The column of a long table that says whose value a row holds.
         value: The column of these values.
+        missing: Values that stand for missing ones, as text; "none" says that there are none, where
+            others would be noticed.
 
     Example:
         >>> frame = pd.DataFrame({"day": [1, 2], "temp": [3.0, 4.0]})
@@ -58,6 +61,7 @@ class Columns:
     group: str | None = None
     channel: str | None = None
     value: str | None = None
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def named(
@@ -68,19 +72,24 @@ class Columns:
         group: Any = None,  # noqa: ANN401
         channel: Any = None,  # noqa: ANN401
         inputs: Sequence[Any] | None = None,
+        missing: Any = None,  # noqa: ANN401 - a number, a word, or several
     ) -> Columns:
         """Take the names that a user gives; the others are chosen from the table."""
 
         def plain_or_none(name: Any) -> str | None:  # noqa: ANN401
             return None if name is None else plain_name(name)
 
-        values = () if value is None else (value,) if np.ndim(value) == 0 else value
+        def several(names: Any) -> tuple[str, ...]:  # noqa: ANN401
+            names = () if names is None else (names,) if np.ndim(names) == 0 else names
+            return tuple(map(plain_name, names))
+
         return Columns(
-            values=tuple(map(plain_name, values)),
+            values=several(value),
             time=plain_or_none(time),
             inputs=tuple(map(plain_name, inputs or ())),
             group=plain_or_none(group),
             channel=plain_or_none(channel),
+            missing=several(missing),
         )
 
     @property
@@ -107,9 +116,11 @@ class Columns:
         """
         if not self.inputs:
             assert self.time is not None
-            return Columns(values=self.values, time=self.time, group=self.group)
-        first, second = self.inputs
-        return Columns(values=(second, *self.values), time=first, group=self.group)
+            values, time = self.values, self.time
+        else:
+            time, second = self.inputs
+            values = (second, *self.values)
+        return Columns(values=values, time=time, group=self.group, missing=self.missing)
 
     def are_learned_by(self, learned: Columns) -> bool:
         """Tell whether the names that are given are those of a training table."""
@@ -118,6 +129,7 @@ class Columns:
             self.time in (None, learned.time)
             and self.group in (None, learned.group or "")
             and self.channel in (None, learned.channel)
+            and self.missing in ((), learned.missing)
             and (not self.values or set(self.values) == set(values))
             and (not self.inputs or set(self.inputs) == set(learned.inputs))
         )
@@ -135,12 +147,13 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
     inputs, channel = named.inputs, named.channel
     for name in (channel, *inputs):
         _check_present(frame, name)
-    rest = frame.drop(columns=[name for name in (channel, *inputs[1:]) if name is not None])
-    asked = replace(named, time=inputs[0] if inputs else named.time)
-    chosen = _choose_series(rest, asked)
+    chosen = _choose_series(frame, named)
+    if named.time is None and not inputs:
+        assert chosen.time is not None
+        check_times_differ(frame, chosen.time, chosen.group, channel)
     time = None if inputs else chosen.time
     if channel is None:
-        return replace(chosen, time=time, inputs=inputs)
+        return replace(chosen, time=time, inputs=inputs, missing=named.missing)
     if len(chosen.values) != 1:
         raise TableError(
             f"A table with the channel column {channel!r} has one column of values, but "
@@ -153,6 +166,7 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
         group=chosen.group,
         channel=channel,
         value=chosen.values[0],
+        missing=named.missing,
     )
 
 
@@ -166,7 +180,7 @@ def _check_inputs(named: Columns) -> None:
 
 
 def _check_present(frame: pd.DataFrame, name: str | None) -> None:
-    if name is not None and name not in frame.columns:
+    if name is not None and not has_time(frame, name):
         names = [str(column) for column in frame.columns]
         raise TableError(
             f"Expected a column {name!r}, but the table has {listed(names)}"
@@ -185,70 +199,29 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
             f"Expected different columns for time, group and values, got {twice!r} more than once; "
             "name it once."
         )
-    others = [c for c in frame.columns if c not in (named.group, *named.values)]
-    time = _guess_time(frame, others) if named.time is None else named.time
-    others = [c for c in others if c != time]
-    group = _guess_group(frame, others) if named.group is None else named.group or None
+    taken = (named.group, named.channel, *named.values, *named.inputs)
+    others = [c for c in frame.columns if c not in taken]
+    time = named.inputs[0] if named.inputs else named.time
+    if time is None:
+        time = guess_time(frame, others, spared=0 if named.values else 1)
+    others = [c for c in others if c not in (time, *parts_of(frame, time))]
+    group = named.group or None
+    if named.group is None:
+        within = [*(named.inputs or (time,)), *([named.channel] if named.channel else [])]
+        group = guess_group(frame, others, within)
     others = [c for c in others if c != group]
-    numeric = [c for c in others if is_numeric(frame[c]) and not _counts_rows(frame[c])]
+    numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
     values = named.values or tuple(numeric)
     if not values:
         raise TableError(
-            f"Expected a column of numbers beside the time {time!r}, but the other columns are "
-            f"{listed(others) or 'none'}; name one with --value."
+            f"Expected a column of numbers beside the time {time!r}, but {_none_of(others)}; name "
+            "one with --value."
         )
     return Columns(values=values, time=time, group=group)
 
 
-def _guess_time(frame: pd.DataFrame, candidates: Sequence[str]) -> str:
-    named = [c for c in candidates if is_time_name(c)]
-    dated = [c for c in candidates if is_date(frame[c])]
-    lasting = [c for c in candidates if is_duration(frame[c])]
-    numeric = [c for c in candidates if is_numeric(frame[c])]
-    for found in (dated if len(named) != 1 else named, named, dated, lasting, numeric):
-        if found:
-            if found is named and len(named) > 1:
-                warnings.warn(
-                    f"{listed(named)} may all be the time; {found[0]!r} is taken. If that is "
-                    "wrong, name the time and the values.",
-                    ConvCNPWarning,
-                    stacklevel=5,
-                )
-            return found[0]
-    raise TableError(
-        "Expected a column of times, as numbers or dates, but the columns are "
-        f"{listed([str(c) for c in frame.columns])}; name one with --time."
-    )
-
-
-def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
-    """Tell whether a name is one that columns of times have."""
-    return str(name).lower() in TIME_NAMES
-
-
-def _guess_group(frame: pd.DataFrame, candidates: Sequence[str]) -> str | None:
-    for column in candidates:
-        if str(column).lower() in GROUP_NAMES:
-            if len(frame) > 1 and frame[column].is_unique:
-                warnings.warn(
-                    f"{column!r} is taken to tell {len(frame):,} series of one row each apart; if "
-                    'it only numbers the rows, give an empty group: --group "".',
-                    ConvCNPWarning,
-                    stacklevel=5,
-                )
-            return column
-    words = [c for c in candidates if is_label(frame[c])]
-    repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    return repeated[0] if len(repeated) == 1 else None
-
-
-def _counts_rows(column: pd.Series) -> bool:
-    """Tell whether a column is the number of the row, which exports like to put first."""
-    return (
-        str(column.name).lower() in ("unnamed: 0", "rownames", "index", "id")
-        and pd.api.types.is_integer_dtype(column)
-        and bool((column.diff().iloc[1:] == 1).all())
-    )
+def _none_of(others: Sequence[str]) -> str:
+    return f"{listed(others)} hold none" if others else "there is no other column"
 
 
 # --- Channels -------------------------------------------------------------------------------------
@@ -301,17 +274,14 @@ def choose_learned(
     are named, those that the table lacks are not asked for.
     """
     frame = widened(frame, learned) if named.values else with_channels(frame, learned)
-    time, group = (
-        name if name is not None or known not in frame.columns else known
-        for name, known in ((named.time, learned.time), (named.group, learned.group))
-    )
+    time, group = named.time, named.group
+    if time is None and has_time(frame, learned.time):
+        time = learned.time
+    if group is None:  # that there is none was learned as well
+        group = learned.group if learned.group in frame.columns else None if learned.group else ""
     values = named.values
     if set(values or learned.values) == set(learned.values) <= set(frame.columns):
         values = learned.values
-    return frame, choose_columns(frame, replace(named, time=time, group=group, values=values))
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """List names in a sentence, the first of them if they are many."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    missing = named.missing or learned.missing
+    asked = replace(named, time=time, group=group, values=values, missing=missing)
+    return frame, choose_columns(frame, asked)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames.columns import CERTAIN_TIME_NAMES, is_time_name
+from convcnp.frames.guesses import CERTAIN_TIME_NAMES, is_time_name
 from convcnp.frames.kinds import is_date
 from convcnp.frames.reading import plain, plain_name
 
@@ -26,6 +26,8 @@ class Container:
     frame: pd.DataFrame
     close: Close
     time: str | None = None  # the time column, where the container says which it is
+    group: str | None = None  # the column that tells series apart, likewise
+    has_arrays: bool = False  # answers are a dictionary of arrays, by the endings of their columns
 
 
 def open_container(data: Any) -> Container:  # noqa: ANN401 - the containers are checked here
@@ -37,11 +39,13 @@ def open_container(data: Any) -> Container:  # noqa: ANN401 - the containers are
         return _from_index(plain(data.to_frame(data.name if data.name is not None else "value")))
     if xarray is not None and isinstance(data, xarray.DataArray | xarray.Dataset):
         return _from_xarray(data)
+    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "to_dict"):
+        return _from_polars(data)
     if isinstance(data, tuple) and len(data) == 2:
         return _from_arrays(np.asarray(data[0]), np.asarray(data[1]))
     raise TableError(
-        "Expected a DataFrame, a Series, an xarray object or a pair (times, values) of arrays, got "
-        f"{type(data).__name__}; convert it to one of these."
+        "Expected a DataFrame of pandas or polars, a Series, an xarray object or a pair (times, "
+        f"values) of arrays, got {type(data).__name__}; convert it to one of these."
     )
 
 
@@ -64,10 +68,7 @@ def _from_index(frame: pd.DataFrame) -> Container:
     """Take the index as the time."""
     index = frame.index
     if index.nlevels > 1:
-        raise TableError(
-            f"Expected one level of index, the time, got {index.names}; use reset_index() "
-            "and name the columns."
-        )
+        return _from_levels(frame)
     name = index.name if index.name is not None else "time"
     if name in frame.columns:
         raise TableError(
@@ -86,6 +87,41 @@ def _from_index(frame: pd.DataFrame) -> Container:
         return indexed if frequency is None else indexed.to_period(frequency)
 
     return Container(flat, close, name)
+
+
+def _from_levels(frame: pd.DataFrame) -> Container:
+    """Take one level of an index as the time, and the other, of two, as what tells series apart."""
+    levels = frame.index.to_frame(index=False)
+    given = frame.index.names
+    names = [f"level{i}" if name is None else plain_name(name) for i, name in enumerate(given)]
+    levels.columns = pd.Index(names)
+    times = [n for n in names if is_time_name(n) or levels[n].dtype.kind in "mM"]
+    times = times or [n for n in names if is_date(levels[n])]
+    if len(times) != 1 or set(names) & set(frame.columns) or len(set(names)) < len(names):
+        raise TableError(
+            f"Expected one level of the index to be the time, and its name to be no column's, got "
+            f"{list(given)}; use reset_index() and name the columns."
+        )
+    flat = plain(pd.concat([levels, frame.reset_index(drop=True)], axis=1))
+    others = [name for name in names if name not in times]
+
+    def close(answer: pd.DataFrame) -> pd.DataFrame:
+        if not set(names) <= set(answer.columns):  # other columns were named
+            return answer
+        return answer.set_index(names).rename_axis(index=given)
+
+    return Container(flat, close, times[0], others[0] if len(others) == 1 else None)
+
+
+def _from_polars(data: Any) -> Container:  # noqa: ANN401 - a DataFrame of polars
+    """Take a DataFrame of polars, which need not be installed for others."""
+    frame = plain(pd.DataFrame(data.to_dict(as_series=False)))
+    make = type(data)
+
+    def close(answer: pd.DataFrame) -> Any:  # noqa: ANN401
+        return make({name: answer[name].tolist() for name in answer})
+
+    return Container(frame, close)
 
 
 def _from_xarray(data: Any) -> Container:  # noqa: ANN401 - DataArray or Dataset
@@ -123,4 +159,4 @@ def _from_arrays(times: np.ndarray, values: np.ndarray) -> Container:
             stacked = {kind: array[:, 0] for kind, array in stacked.items()}
         return {"time": answer["time"].to_numpy(), **stacked}
 
-    return Container(frame, close, "time")
+    return Container(frame, close, "time", has_arrays=True)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from convcnp.errors import TableError, shortened
 
+_YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
 # What dates look like; the parser takes labels such as T1 or 10m for times of today.
@@ -114,10 +115,10 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
         )
 
 
-def compact_dates(column: pd.Series) -> pd.Series:
-    """Read numbers like 20200213 as dates, NaT where they are none."""
+def compact_dates(column: pd.Series, written: str) -> pd.Series:
+    """Read numbers as dates of a format such as %Y%m%d, NaT where they are none."""
     texts = column.astype("Int64").astype("string")
-    return pd.to_datetime(texts, format="%Y%m%d", errors="coerce")
+    return pd.to_datetime(texts, format=written, errors="coerce")
 
 
 def parsed_durations(column: pd.Series) -> pd.Series:
@@ -137,7 +138,8 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
     texts = column.astype("string")
     if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
         parts = texts.str.strip().str.extract(_SHORT_MONTH)
-        return pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
+        months = pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
+        return _in_its_century(months, texts)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -153,4 +155,13 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():
                 break
-    return best
+    return _in_its_century(best, texts)
+
+
+def _in_its_century(dates: pd.Series, texts: pd.Series) -> pd.Series:
+    """Put years of two digits that lie far ahead into the last century: 58 is not 2058."""
+    is_short = ~texts.str.contains(r"\d{4}", regex=True).fillna(True).astype(bool)
+    if dates.dtype.kind != "M" or not is_short.any():
+        return dates
+    far = is_short & (dates.dt.year > pd.Timestamp.now().year + _YEARS_AHEAD)
+    return dates.mask(far, dates - pd.DateOffset(years=100)) if far.any() else dates

@@ -1,15 +1,19 @@
-"""A user's table as it is read: CSV, TSV or Parquet, with plain names and types."""
+"""A user's table as it is read: text, Parquet or another format, with plain names and types."""
 
 from __future__ import annotations
 
 import codecs
 import contextlib
 import csv
+import gzip
 import hashlib
 import io
+import json
 import re
 import sys
 import warnings
+import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +21,7 @@ from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import TableError, did_you_mean
+from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.extras import import_extra
 from convcnp.frames.kinds import DATE
 
@@ -42,7 +46,10 @@ class TableFile:
 
 
 def read_table(path: str | Path) -> TableFile:
-    r"""Read a CSV, TSV or Parquet file, or either from standard input for `-`.
+    r"""Read a table from a file, or from standard input for `-`.
+
+    The content says what it is: CSV, TSV, JSON lines, Parquet, Feather or Excel; or one of these,
+    compressed by gzip or alone in a zip file.
 
     Example:
         >>> import tempfile
@@ -63,11 +70,15 @@ def parse_table(content: bytes, name: str) -> TableFile:
     """Read the content of a file of this name."""
     if not content.strip():
         raise TableError(f"Expected a table in {name}, but it is empty; give it a header and rows.")
-    read = next(read for beginning, read in _FORMATS if content.startswith(beginning))
-    frame = read(content, name)
+    frame = _read(content, name)
     if frame.empty:
         raise TableError(f"Expected rows below the header of {name}, but there are none; add some.")
     return TableFile(plain(frame), digest_of(content))
+
+
+def _read(content: bytes, name: str) -> pd.DataFrame:
+    read = next(read for beginning, read in _FORMATS if content.startswith(beginning))
+    return read(content, name)
 
 
 def digest_of(content: bytes) -> str:
@@ -110,6 +121,84 @@ def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
     return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
 
 
+def _read_feather(content: bytes, name: str) -> pd.DataFrame:
+    arrow = import_extra("pyarrow", "parquet")
+    try:
+        return pd.read_feather(io.BytesIO(content))
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise TableError(
+            f"Expected a Feather file in {name}, but it cannot be read ({_first_line(error)}); it "
+            "may be cut short: write it again."
+        ) from error
+
+
+def _read_gzip(content: bytes, name: str) -> pd.DataFrame:
+    try:
+        return _read(gzip.decompress(content), name)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(
+            f"Expected a table compressed by gzip in {name}, but it cannot be read "
+            f"({_first_line(error)}); write it again."
+        ) from error
+
+
+def _read_zip(content: bytes, name: str) -> pd.DataFrame:
+    """Read the only table of a zip file; a workbook is one as well."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if "xl/workbook.xml" in archive.namelist():
+                return _read_excel(content, name)
+            files = [
+                file
+                for file in archive.namelist()
+                if not file.endswith("/") and not file.startswith("__MACOSX/")
+            ]
+            if len(files) != 1:
+                raise TableError(
+                    f"Expected one table in {name}, got {len(files)} files; unpack it, and give "
+                    "one of them."
+                )
+            inner = archive.read(files[0])
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+        raise TableError(
+            f"Expected a zip file in {name}, but it cannot be read ({_first_line(error)}); write "
+            "it again."
+        ) from error
+    return _read(inner, f"{files[0]} in {name}")
+
+
+def _read_excel(content: bytes, name: str) -> pd.DataFrame:
+    """Read the first sheet of a workbook."""
+    import_extra("openpyxl", "excel")
+    with pd.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
+        sheets = [str(sheet) for sheet in book.sheet_names]
+        if len(sheets) > 1:
+            warnings.warn(
+                f"{name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read. If that is "
+                "wrong, save the other as a file of its own.",
+                ConvCNPWarning,
+                stacklevel=6,
+            )
+        return book.parse(0)
+
+
+def _read_json(content: bytes, name: str) -> pd.DataFrame:
+    """Read JSON lines, or a list of rows."""
+    try:
+        text = _text(content, name).strip()
+        lines = [text] if text.startswith("[") else text.splitlines()
+        parsed = [json.loads(line) for line in lines if line.strip()]
+        rows = parsed[0] if text.startswith("[") else parsed
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError("a row is no object")
+    except ValueError as error:
+        raise TableError(
+            f"Expected one JSON object per line in {name}, with a value for every column, but it "
+            f"cannot be read ({_first_line(error)}); write JSON lines, or CSV."
+        ) from error
+    return pd.DataFrame(rows)
+
+
 def _text(content: bytes, name: str) -> str:
     """Decode a table as spreadsheets write it: in UTF-8, UTF-16 or the Western European page."""
     is_wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -119,8 +208,8 @@ def _text(content: bytes, name: str) -> str:
             if not _CONTROL.search(text):
                 return text
     raise TableError(
-        f"Expected a CSV, TSV or Parquet file, but {name} is neither text nor Parquet; export "
-        "the table as one of these."
+        f"Expected a table as CSV, TSV, JSON lines, Parquet, Feather or Excel, but {name} is none; "
+        "export it as one of these."
     )
 
 
@@ -167,6 +256,12 @@ def _read_text(content: bytes, name: str) -> pd.DataFrame:
 # What a file of each format begins with, and how it is read: the first that fits.
 _FORMATS: tuple[tuple[bytes, Callable[[bytes, str], pd.DataFrame]], ...] = (
     (b"PAR1", _read_parquet),
+    (b"ARROW1", _read_feather),
+    (b"FEA1", _read_feather),
+    (b"\x1f\x8b", _read_gzip),
+    (b"PK\x03\x04", _read_zip),
+    (b"{", _read_json),
+    (b"[{", _read_json),
     (b"", _read_text),
 )
 

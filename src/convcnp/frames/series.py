@@ -10,8 +10,11 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
-from convcnp.frames.columns import Columns, listed, widened
+from convcnp.frames.assembled import has_time, time_column
+from convcnp.frames.columns import Columns, widened
+from convcnp.frames.guesses import listed
 from convcnp.frames.kinds import numbers
+from convcnp.frames.sentinels import without_sentinels
 from convcnp.frames.time_axis import TimeAxis
 
 
@@ -93,8 +96,11 @@ class SeriesTable:
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Columns) -> SeriesTable:
         """Read the chosen columns; rows without a time are left out."""
-        axis = TimeAxis.of(frame[columns.time])
-        x = axis.numbers(frame[columns.time])
+        assert columns.time is not None
+        times = time_column(frame, columns.time)
+        axis = TimeAxis.of(times)
+        x = axis.numbers(times)
+        frame = without_sentinels(frame, columns)
         y = np.stack([numbers(frame, name) for name in columns.values], 1)
         codes, labels = _grouped(frame, columns.group)
         has_time = ~np.isnan(x) & (codes >= 0)
@@ -139,13 +145,13 @@ class SeriesTable:
         group = self.columns.group
         names = [self.time] if group is None else [self.time, group]
         for name in names:
-            if name not in frame.columns:
+            if not has_time(frame, name):
                 present = [str(column) for column in frame.columns]
                 raise TableError(
                     f"Expected a column {name!r} in the table of asked times, like the series', "
                     f"but it has {listed(present)}{did_you_mean(name, present)}"
                 )
-        x = self.axis.numbers(frame[self.time])
+        x = self.axis.numbers(time_column(frame, self.time))
         if np.isnan(x).any():
             raise TableError(
                 f"Expected a time in every row asked for, but row {int(np.isnan(x).argmax()) + 1} "

@@ -10,15 +10,14 @@ import pandas as pd
 
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.containers import open_container
+from convcnp.frames.gaps import gaps_of, has_regular_rows
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.frames.steps import Step, times_ahead
 from convcnp.storage import is_file
 
 EVEN = 200  # times, where nothing else was asked for
-_WIDE = 1.5  # typical gaps: what is wider has a time missing
-_MOST_IN_A_GAP = 500  # times, or as many as the series has rows
 MOST = 2 * 10**7  # times in all
-_MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the calendar
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class TargetText:
     """Where to predict, as it is written on a command line.
 
     Args:
-        text: "gaps", a number, START:STOP:STEP, or the path of a table.
+        text: "gaps", a number, START:STOP:STEP, + and how far ahead, or the path of a table.
     """
 
     text: str
@@ -60,15 +59,7 @@ class TargetText:
             return int(at)
         if at == "-" or is_file(at):
             return read_table(at).frame
-        try:
-            start, stop, step = at.split("..") if ".." in at else at.split(":")
-            return _even_steps(table, start.strip(), stop.strip(), step.strip())
-        except (ValueError, OverflowError, TableError) as error:
-            raise TableError(
-                "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
-                "clock times; steps of dates have a unit, such as 6h or 1D) or a file that exists, "
-                f"got {at!r}; check it."
-            ) from error
+        return read_times(table, at)
 
     def points(self) -> Any:  # noqa: ANN401 - what `point_targets` takes
         """Read what is asked of points in the plane."""
@@ -77,19 +68,28 @@ class TargetText:
         return int(self.text) if self.text.isdecimal() else read_table(self.text).frame
 
 
+def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
+    """Read START:STOP:STEP, or + and how far ahead of the last value of every series."""
+    try:
+        if text.startswith("+"):
+            meaning = f"{text[1:].strip()} ahead of the last value"
+            return Targets(times_ahead(table, text[1:].strip()), meaning)
+        start, stop, step = text.split("..") if ".." in text else text.split(":")
+        return _even_steps(table, start.strip(), stop.strip(), step.strip())
+    except (ValueError, OverflowError, TableError) as error:
+        expected = (
+            "--ahead must be a number of steps, or a time with a unit such as 14d or 3 months"
+            if text.startswith("+")
+            else "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
+            "clock times; steps of dates have a unit, such as 6h, 1D or 3 months) or a file that "
+            "exists"
+        )
+        raise TableError(f"{expected}, got {text.removeprefix('+')!r}; check it.") from error
+
+
 def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:
-    axis = table.axis
-    if axis.dtype.kind in "mM":
-        if step.replace(".", "").isdecimal():
-            raise ValueError(step)  # pandas would count nanoseconds
-        width = pd.Timedelta(step) / pd.Timedelta(seconds=1)
-    else:
-        width = float(step)
-    first, last = axis.numbers(pd.Series([start, stop], name=table.time))
-    count = (last - first) / width + 1e-9
-    if not 0 <= count < MOST:
-        raise ValueError(step)
-    return axis.times(first + width * np.arange(int(count) + 1))
+    first, last = table.axis.numbers(pd.Series([start, stop], name=table.time))
+    return table.axis.times(Step.read(step, table.axis).through(table.axis, first, last, MOST))
 
 
 def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN401 - told apart here
@@ -97,24 +97,29 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
 
     Args:
         at: A table with the time column, and the group column if there is one; times, the same
-            for every series; a number of evenly spaced times; "gaps"; or nothing, which is the
-            gaps, and evenly spaced times where there are none.
+            for every series, or START:STOP:STEP as text; a number of evenly spaced times; "gaps";
+            "+14", "+14d" or "+3 months" for so many steps, or so much time, ahead of every series;
+            or nothing, which is the gaps, and evenly spaced times where there are none.
     """
     if isinstance(at, TargetText):
         at = at.times(table)
+    elif isinstance(at, str) and _is_range(table, at):
+        at = read_times(table, at)
+    if isinstance(at, Targets):
+        return at
     if isinstance(at, pd.DataFrame) or hasattr(at, "data_vars"):
         times, order = table.asked_in(open_container(at).frame)
         return Targets(times, "the times of the given table", order)
     if at is None or (isinstance(at, str) and at == "gaps"):
-        gaps = _gaps(table)
+        gaps = gaps_of(table)
         if len(gaps.x):
             return Targets(gaps, "the times whose values are missing")
         if at is not None:
             raise TableError(
-                "Expected gaps to fill, but no value is missing and no gap is wider than usual; "
-                "ask for a number of times, or for times of your own."
+                "Expected gaps to fill, but no value is missing, and no row of otherwise regular "
+                "ones; ask for a number of times, or for times of your own."
             )
-        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as there is no gap")
+        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as {_why(table)}")
     if isinstance(at, int | np.integer) and not isinstance(at, bool):
         if not 1 <= at <= MOST / len(table.series):
             raise SettingError(
@@ -123,6 +128,26 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
             )
         return Targets(_even(table.series, int(at)), f"{at} evenly spaced times")
     return _same_for_all(table, at)
+
+
+def _is_range(table: SeriesTable, text: str) -> bool:
+    """Tell a range, or what lies ahead, from a single time."""
+    if text.startswith("+") or ".." in text:
+        return True
+    if text.count(":") < 2:
+        return False
+    try:
+        table.axis.numbers(pd.Series([text], name=table.time))
+    except TableError:
+        return True
+    return False  # a clock
+
+
+def _why(table: SeriesTable) -> str:
+    """Say why there are no gaps."""
+    if has_regular_rows(table):
+        return "there is no gap"
+    return "no value is missing and rows are irregular, so that none is known to be"
 
 
 def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
@@ -154,56 +179,3 @@ def _even(series: Ragged, count: int) -> Ragged:
     step = np.arange(starts[-1]) - starts[owners]
     width = (last - first) / max(count - 1, 1)
     return Ragged(first[owners] + step * width[owners], starts)
-
-
-def _gaps(table: SeriesTable) -> Ragged:
-    """Return the times of rows with a missing value, and times missing between rows."""
-    series, is_missing = table.series, np.isnan(table.y)
-    # A column that a series never has is not a gap in it.
-    is_known = pd.DataFrame(~is_missing).groupby(series.owners).transform("any").to_numpy()
-    missing = (is_missing & is_known).any(1)
-    inner_x, inner_owner = _missing_rows(series)
-    x = np.concatenate([series.x[missing], _on_calendar(inner_x, table)])
-    owner = np.concatenate([series.owners[missing], inner_owner])
-    order = np.lexsort((x, owner))
-    x, owner = x[order], owner[order]
-    is_new = np.ones(len(x), dtype=bool)
-    is_new[1:] = (np.diff(x) != 0) | (np.diff(owner) != 0)
-    x, owner = x[is_new], owner[is_new]
-    return Ragged(x, np.searchsorted(owner, np.arange(len(series) + 1)))
-
-
-def _missing_rows(series: Ragged) -> tuple[np.ndarray, np.ndarray]:
-    """Continue the usual spacing of rows through gaps wider than it."""
-    step = np.diff(series.x)
-    owner = series.owners
-    within = (owner[1:] == owner[:-1]) & (step > 0)
-    left, step, owner = series.x[:-1][within], step[within], owner[:-1][within]
-    usual = pd.Series(step).groupby(owner).transform("median").to_numpy()
-    # Three rows show one spacing, but not that it is usual.
-    enough = series.lengths[owner] > 3
-    inside = np.where(enough & (step > _WIDE * usual), np.round(step / usual) - 1, 0)
-    most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
-    inside = np.clip(inside, 0, most).astype(np.int64)
-    which = np.repeat(np.arange(len(inside)), inside)
-    offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
-    return left[which] + step[which] * offset / (inside[which] + 1), owner[which]
-
-
-def _on_calendar(x: np.ndarray, table: SeriesTable) -> np.ndarray:
-    """Move missing dates to the day of the month that all rows have, as months differ."""
-    rows = table.series.x
-    steps = np.diff(np.unique(rows))
-    if table.axis.dtype.kind != "M" or len(x) == 0 or np.median(steps) < _MONTH:
-        return x
-    dates, missing = (table.axis.times(times).tz_localize(None) for times in (rows, x))
-    half = pd.Timedelta(days=15)
-    for day in (dates - dates.to_period("M").start_time, dates - _next_month(dates)):
-        if (day == day[0]).all():
-            month = _next_month(missing - day[0] - half)
-            return table.axis.numbers(pd.Series(month + day[0], name=table.time))
-    return x
-
-
-def _next_month(dates: pd.DatetimeIndex) -> pd.DatetimeIndex:
-    return (dates.to_period("M") + 1).start_time

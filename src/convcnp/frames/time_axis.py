@@ -22,6 +22,7 @@ from convcnp.frames.kinds import (
 )
 
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
+_DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -36,13 +37,13 @@ class TimeAxis:
     dtype: Any
     origin: Any = None  # a Timestamp of dates, a Timedelta of durations, or a large integer
     day_first: bool = False  # in dates written like 13/02/2020
-    is_compact: bool = False  # dates are written like 20200213
+    compact: str = ""  # the format of dates written like 20200213 or 202002
 
     @classmethod
     def of(cls, column: pd.Series) -> TimeAxis:
         """Describe a column of times."""
-        day_first, is_compact = _is_day_first(column), _is_compact(column)
-        parsed = _parsed_times(column, day_first, is_compact)
+        day_first, compact = is_day_first(column), _compact_format(column)
+        parsed = _parsed_times(column, day_first, compact)
         if parsed.dtype.kind == "m":
             return cls(parsed.dtype, pd.Timedelta(0))
         if parsed.dtype.kind == "M":
@@ -51,7 +52,7 @@ class TimeAxis:
                 parsed.dtype,
                 pd.Timestamp(0, tz=parsed.dt.tz) if pd.isna(origin) else origin,
                 day_first,
-                is_compact,
+                compact,
             )
         if parsed.dtype.kind in "iu" and parsed.astype(float).abs().max() >= _FARTHEST:
             raise TableError(
@@ -64,7 +65,7 @@ class TimeAxis:
 
     def numbers(self, times: pd.Series) -> np.ndarray:
         """Return times as floats, NaN where cells are missing."""
-        parsed = _parsed_times(times, self.day_first, self.is_compact)
+        parsed = _parsed_times(times, self.day_first, self.compact)
         kind = self.dtype.kind if self.dtype.kind in "mM" else "number"
         if kind != (parsed.dtype.kind if parsed.dtype.kind in "mM" else "number"):
             names = {"M": "dates", "m": "durations", "number": "numbers"}
@@ -88,6 +89,12 @@ class TimeAxis:
         if (dates.dt.tz is None) == (self.origin.tz is None):
             return dates
         if dates.dt.tz is not None:
+            warnings.warn(
+                f"The series has no time zone, and times with one ({dates.dt.tz}) are put to UTC; "
+                "give both one, or none.",
+                ConvCNPWarning,
+                stacklevel=4,
+            )
             return dates.dt.tz_convert("UTC").dt.tz_localize(None)
         is_summer = np.ones(len(dates), dtype=bool)  # of two times with one name, the first
         return dates.dt.tz_localize(
@@ -147,9 +154,7 @@ def _checked_int64(values: np.ndarray) -> np.ndarray:
     return values.astype("int64")
 
 
-def _parsed_times(
-    column: pd.Series, day_first: bool = False, is_compact: bool = False
-) -> pd.Series:
+def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "") -> pd.Series:
     """Return times as numbers, dates or durations, and name the first cell that is none."""
     if column.dtype.kind in "mM":
         return column
@@ -162,11 +167,12 @@ def _parsed_times(
         values = pd.to_numeric(column, errors="coerce")
         is_bad = (values.isna() & column.notna()).to_numpy()
         refuse_first(is_bad, column, str(column.name), "a date or number")
-        if not is_compact:
+        if not compact:
             return values
-        dates = compact_dates(values)
+        dates = compact_dates(values, compact)
         is_bad = (dates.isna() & column.notna()).to_numpy()
-        refuse_first(is_bad, column, str(column.name), "a date such as 20200131")
+        example = "a date such as 20200131" if compact == _DAYS else "a month such as 202001"
+        refuse_first(is_bad, column, str(column.name), example)
         return dates
     if is_duration(column):
         parsed = parsed_durations(column)
@@ -179,25 +185,39 @@ def _parsed_times(
     return parsed
 
 
-def _is_compact(column: pd.Series) -> bool:
-    """Tell whether whole numbers are dates written like 20200213: each of them could be one."""
+def holds_compact_dates(column: pd.Series) -> bool:
+    """Tell whether whole numbers are dates written like 20200213, or months like 202002."""
+    return bool(_format_of(column))
+
+
+def _compact_format(column: pd.Series) -> str:
+    """Return the format of dates that are written as whole numbers, and say so."""
+    found = _format_of(column)
+    if found:
+        warnings.warn(
+            f"Whole numbers such as {float(column.dropna().iloc[0]):.0f} in {column.name!r} are "
+            f"read as dates: year, month{', day' if found == _DAYS else ''}.",
+            ConvCNPWarning,
+            stacklevel=4,
+        )
+    return found
+
+
+def _format_of(column: pd.Series) -> str:
+    """Return the format that every one of some whole numbers could be a date in, if there is."""
     if column.dtype.kind in "mM" or not is_numeric(column) or not column.notna().any():
-        return False
+        return ""
     values = pd.to_numeric(column.dropna(), errors="coerce")
-    if not (values.between(1500_01_01, 2500_12_31) & (values % 1 == 0)).all():
-        return False
-    if not compact_dates(values).notna().all():
-        return False
-    warnings.warn(
-        f"Whole numbers such as {values.iloc[0]:.0f} in {column.name!r} are read as dates: "
-        "year, month, day.",
-        ConvCNPWarning,
-        stacklevel=4,
-    )
-    return True
+    for low, high, written in ((1500_01_01, 2500_12_31, _DAYS), (1500_01, 2500_12, _MONTHS)):
+        is_whole = (values.between(low, high) & (values % 1 == 0)).all()
+        # A single number of six digits is no more likely to be a month than a number.
+        is_told = written == _DAYS or values.nunique() > 2
+        if is_whole and is_told and compact_dates(values, written).notna().all():
+            return written
+    return ""
 
 
-def _is_day_first(column: pd.Series) -> bool:
+def is_day_first(column: pd.Series) -> bool:
     """Tell whether dates are written as 13/02/2020, by those that can be nothing else."""
     some = column.dropna().head(1)
     if column.dtype.kind in "mMiufb" or some.empty or not DATE.match(str(some.iloc[0]).strip()):

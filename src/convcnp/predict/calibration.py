@@ -19,6 +19,7 @@ from convcnp.data.images.source import PixelSource
 from convcnp.data.source import seeded
 from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.frames.assembled import has_time
 from convcnp.frames.columns import Columns, choose_columns, with_channels
 from convcnp.frames.reading import TableFile, read_table
 from convcnp.frames.series import Rows
@@ -161,7 +162,7 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
     trained, frame = predictor.source, table.frame
     if isinstance(trained, TableSource) and named.are_learned_by(trained):
         learned = [*trained.inputs, trained.time, trained.group]
-        if all(name in frame.columns for name in learned if name is not None):
+        if all(has_time(frame, name) for name in learned if name is not None):
             rows = Rows.of(with_channels(frame, trained), trained)
             is_trained_on = table.digest == trained.digest
             return replace(trained, part="test" if is_trained_on else "all", read=rows)

@@ -23,6 +23,7 @@ from convcnp.frames.kinds import numbers
 from convcnp.models.base import Model
 from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
+from convcnp.predict.filling import fill
 from convcnp.predict.request import PointsRequest, Request, SeriesRequest
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
@@ -39,6 +40,7 @@ class SeriesNames(TypedDict, total=False):
     time: str | None
     value: str | Sequence[str] | None
     group: str | None
+    missing: Any
 
 
 @dataclass(frozen=True)
@@ -120,12 +122,15 @@ class Predictor:
             say: Called with a sentence for every choice.
             names: Columns, guessed if left out: `time`, `value` (one or several), `group`, which
                 tells series apart; `channel` of a long table, which says whose value a row holds;
-                `inputs`, two columns of points in the plane in place of a time.
+                `inputs`, two columns of points in the plane in place of a time; `missing`, as for
+                `predict`.
         """
         columns = Columns.named(**names)
         container = None if isinstance(data, str | Path) else open_container(data)
         if container is not None and not columns.inputs:
             columns = replace(columns, time=columns.time or container.time)
+            if columns.group is None:
+                columns = replace(columns, group=container.group)
         wanted = Wanted.of(columns, overrides=settings, minutes=minutes)
         with tempfile.TemporaryDirectory() as temporary:
             directory = Path(temporary) / "model" if out is None else Path(out)
@@ -173,8 +178,9 @@ class Predictor:
 
         Args:
             data: The table.
-            at: Times; a number of evenly spaced times; "gaps"; or a table with the time column
-                (and the group column). By default the gaps, or 200 times where there are none. Of
+            at: Times; a number of evenly spaced times; "gaps"; "START:STOP:STEP"; "+14", "+14d" or
+                "+3 months", so far ahead of every series; or a table with the time column (and the
+                group column). By default the gaps, or 200 times where there are none. Of
                 points in the plane: points (M, 2); a number along each side of a map; "gaps"; or a
                 table with the input columns.
             quantiles: Levels between 0 and 1, such as 0.05.
@@ -182,7 +188,8 @@ class Predictor:
             seed: Of the curves.
             progress: Called with the number of rows done and asked for.
             names: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
-                which tells series apart; an empty group says that there is none.
+                which tells series apart; an empty group says that there is none. `missing`: numbers
+                or words that stand for missing values; "none" keeps those that would be noticed.
 
         Returns:
             What the data came in, with one row per asked time: the group (if there is one), the
@@ -192,6 +199,30 @@ class Predictor:
         """
         request = self.request(data, at, _named(**names))
         return request.predict(quantiles=quantiles, samples=samples, seed=seed, progress=progress)
+
+    def fill(
+        self,
+        data: Any,  # noqa: ANN401
+        *,
+        max_gap: str | float | None = None,
+        progress: Progress = lambda done, total: None,
+        **names: Unpack[SeriesNames],
+    ) -> Any:  # noqa: ANN401
+        """Return the table with its gaps filled, and every other cell as it was.
+
+        Args:
+            data: The table.
+            max_gap: Longest gap to fill, such as "14d" or, where times are numbers, 14.
+            progress: Called with the number of rows done and asked for.
+            names: Columns, as for `predict`.
+
+        Returns:
+            What the data came in: the same columns in the same order, missing cells filled with the
+            mean of what would be observed, missing rows of regular series put in, and a column
+            `filled` that names the values of a row that were. Arrays are answered with a dictionary
+            of arrays: `time`, `values` and `filled`.
+        """
+        return fill(self.request(data, columns=_named(**names)), max_gap, progress).table
 
     def sample(
         self,
@@ -252,9 +283,10 @@ def _named(
     time: Any = None,  # noqa: ANN401 - pandas takes anything for a name
     value: Any = None,  # noqa: ANN401
     group: Any = None,  # noqa: ANN401
+    missing: Any = None,  # noqa: ANN401
 ) -> Columns:
     """Take the names that a table to predict may have; others are refused, as Python does."""
-    return Columns.named(time=time, value=value, group=group)
+    return Columns.named(time=time, value=value, group=group, missing=missing)
 
 
 def _score(predictive: Predictive, channel: int, truth: torch.Tensor) -> dict[str, float]:

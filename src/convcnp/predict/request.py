@@ -14,8 +14,9 @@ import pandas as pd
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
-from convcnp.frames.columns import Columns, choose_columns, choose_learned, listed
+from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
+from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets, series_targets
@@ -235,6 +236,8 @@ class SeriesRequest(Request):
         """Understand a table, with the columns that are named, learned or guessed."""
         if named.time is None:
             named = replace(named, time=container.time)
+        if named.group is None:
+            named = replace(named, group=container.group)
         frame = container.frame
         if isinstance(source, TableSource) and source.time is not None:
             frame, columns = choose_learned(frame, named, source.columns)
@@ -280,7 +283,8 @@ class PointsRequest(Request):
                 f"{name!r} was not trained on a table of points in the plane; choose a model that "
                 "`convcnp train --inputs` made."
             )
-        table = PointsTable.of(container.frame, source.columns)
+        columns = replace(source.columns, missing=named.missing or source.missing)
+        table = PointsTable.of(container.frame, columns)
         return cls(name, model, source, container, table, point_targets(table, at))
 
     @property

@@ -103,7 +103,7 @@ def test_inputs_of_one_kind_share_a_unit_and_others_do_not():
             {},
             "a number below 1e.30 in every cell of 'v', got 1e.200",
         ),
-        (series_frame().assign(t=5.0), {}, "Expected rows that differ in 't', but within every"),
+        (series_frame().assign(t=5.0), {"time": "t"}, "rows that differ in 't', but within every"),
         (series_frame(), {"value": ["w"]}, "Expected a column 'w'"),
         (series_frame(), {"time": "id", "group": ""}, "number|date"),
     ],

@@ -20,6 +20,7 @@ from convcnp.data.images.source import ImageSet
 from convcnp.errors import DataError
 from convcnp.extras import import_extra
 
+_TABLES = (".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".feather")
 _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp")
 _LARGEST_FILE = 2**30  # bytes of one image, packed or not
 _KEPT_BYTES = 2**31  # decoded images are kept up to this size of the whole set
@@ -49,8 +50,15 @@ def _is_image(name: str) -> bool:
 
 
 def holds_images(path: Path) -> bool:
-    """Tell a folder or zip file, which hold images, from a table."""
-    return path.is_dir() or path.suffix.lower() == ".zip"
+    """Tell a folder or zip file, which hold images, from a table, which may be zipped alone."""
+    if path.is_dir() or path.suffix.lower() != ".zip":
+        return path.is_dir()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
+    except (OSError, zipfile.BadZipFile):
+        return True  # what is wrong with it is said when it is read
+    return len(files) != 1 or Path(files[0]).suffix.lower() not in _TABLES
 
 
 def _names(path: Path) -> list[str]:

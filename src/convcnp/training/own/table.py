@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,8 @@ from convcnp.core.task import Task
 from convcnp.core.units import distance_to_other, typical_gap
 from convcnp.data.source import seeded
 from convcnp.data.table import ENOUGH_SERIES, FEWEST, TableSource, is_split_by_series, part_of
-from convcnp.errors import SettingError, TableError
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
+from convcnp.frames.assembled import time_column
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.reading import TableFile
 from convcnp.frames.series import Rows
@@ -55,7 +57,9 @@ def _column_choices(table: TableFile, named: Columns, choices: Choices) -> Colum
     """Choose the columns, those named before those of given settings, and note them."""
     given = choices.content["data"]
     names: dict[str, Any] = {
-        role: given[role] for role in ("time", "group", "channel", "inputs") if role in given
+        role: given[role]
+        for role in ("time", "group", "channel", "inputs", "missing")
+        if role in given
     }
     names["value"] = given.get("value", given.get("values"))
     columns = choose_columns(table.frame, replace(Columns.named(**names), **named.given))
@@ -186,7 +190,11 @@ def _nearest(x: Tensor) -> float:
 def _in_words(frame: pd.DataFrame, columns: Columns, gap: Sequence[float]) -> str:
     if columns.inputs:
         return " and ".join(f"{g:g} of {n!r}" for g, n in zip(gap, columns.inputs, strict=True))
-    if TimeAxis.of(frame[columns.time]).dtype.kind in "mM":
+    assert columns.time is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
+        kind = TimeAxis.of(time_column(frame, columns.time)).dtype.kind
+    if kind in "mM":
         return str(pd.Timedelta(seconds=gap[0])).replace("0 days ", "")
     return f"{gap[0]:g} of {columns.time!r}"
 

@@ -1,0 +1,87 @@
+"""Numbers that stand for missing values, such as -999: noticed, or named."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from convcnp.errors import ConvCNPWarning
+from convcnp.frames.columns import Columns
+from convcnp.frames.kinds import is_numeric
+
+NONE = "none"  # named, it says that no number stands for a missing value
+_LIMITS = (-(2.0**15), 2.0**15 - 1, -(2.0**31), 2.0**31 - 1)  # of whole numbers of 16 and 32 bits
+_HUGE = 1e19  # larger numbers, repeated, are no measurements
+_FEWEST = 2  # times that a number is repeated
+
+
+def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
+    """Return a table in which values that stand for missing ones are missing, and say so.
+
+    Example:
+        >>> frame = pd.DataFrame({"t": [0, 1, 2], "v": [5.0, -1.0, 6.0]})
+        >>> named = Columns(("v",), time="t", missing=("-1",))
+        >>> without_sentinels(frame, named)["v"].isna().tolist()
+        [False, True, False]
+    """
+    changed = {}
+    for name in columns.values:
+        column = frame[name]
+        is_missing, noticed = missing_cells(column, columns.missing)
+        if noticed:
+            numbers = " and ".join(f"{number:g}" for number in noticed)
+            count = int(is_missing.sum())
+            warnings.warn(
+                f"{name!r}: {numbers}, far from the other values and in {count:,} of "
+                f"{len(column):,} rows, is read as missing; name what stands for missing values, "
+                'or "none".',
+                ConvCNPWarning,
+                stacklevel=4,
+            )
+        if is_missing.any():
+            changed[name] = column.where(~is_missing)
+    return frame.assign(**changed) if changed else frame
+
+
+def missing_cells(column: pd.Series, named: tuple[str, ...]) -> tuple[pd.Series, list[float]]:
+    """Return which cells stand for missing values, and the numbers of them that were noticed."""
+    nothing = pd.Series(False, index=column.index)
+    if named == (NONE,) or column.dtype.kind in "mM":
+        return nothing, []
+    numbers = pd.to_numeric(column, errors="coerce")
+    if named:
+        words = column.astype("string").str.strip().isin(named).fillna(False).astype(bool)
+        return words | numbers.isin(list(map(_number, named))) & numbers.notna(), []
+    if not is_numeric(column):
+        return nothing, []
+    noticed = _notice(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
+    return numbers.isin(noticed), noticed
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _notice(values: np.ndarray) -> list[float]:
+    """Return numbers that look made up, are repeated, and lie far outside the others."""
+    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    looks = counts >= _FEWEST
+    looks[looks] = [_looks_made_up(number) for number in found[looks].tolist()]
+    others = found[~looks]
+    if not looks.any() or not len(others):
+        return []
+    low, high = others[0], others[-1]
+    width = high - low if high > low else max(abs(high), 1.0)
+    is_far = (found > high + width) | (found < low - width)
+    return found[looks & is_far].tolist()
+
+
+def _looks_made_up(number: float) -> bool:
+    """Tell whether a number consists of nines, or is a limit of what computers count with."""
+    digits = f"{abs(number):.10g}".replace(".", "")
+    return abs(number) >= _HUGE or number in _LIMITS or (len(digits) > 1 and set(digits) == {"9"})

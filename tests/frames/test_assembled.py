@@ -1,0 +1,80 @@
+"""Times put together from columns of their own, and taken apart again."""
+
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.assembled import has_time, joined_name, role_of, split_times, time_column
+
+FRAMES = {
+    "Year+Month+Day": (
+        {"Year": [2020, 2020], "Month": [2, 3], "Day": [29, 1]},
+        ["2020-02-29", "2020-03-01"],
+    ),
+    "year+mon": ({"year": [1999, 2000], "mon": ["Dec", "January"]}, ["1999-12-01", "2000-01-01"]),
+    "yr+doy": ({"yr": [2020, 2021], "doy": [366, 1]}, ["2020-12-31", "2021-01-01"]),
+    "year+month+day+hour": (
+        {"year": [2020] * 2, "month": [1] * 2, "day": [1, 1], "hour": [0, 13], "min": [2, 70]},
+        ["2020-01-01 00:00", "2020-01-01 13:00"],
+    ),
+    "dteday+hr": (
+        {"dteday": ["2011-01-01"] * 2, "hr": [0, 1]},
+        ["2011-01-01 00:00", "2011-01-01 01:00"],
+    ),
+    "Datum+time": (
+        {"Datum": ["31.1.2020"] * 2, "time": ["08:30", "14:15:30"]},
+        ["2020-01-31 08:30", "2020-01-31 14:15:30"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_parts_are_found_and_put_together_and_taken_apart(name):
+    content, times = FRAMES[name]
+    frame = pd.DataFrame(content)
+    dated = [c for c in frame if c in ("dteday", "Datum")]
+    assert joined_name(frame, list(frame), dated) == name
+    found = time_column(frame, name)
+    assert found.tolist() == list(map(pd.Timestamp, times))
+    parts = pd.DataFrame(split_times(frame, name, found))
+    assert list(parts) == name.split("+")
+    again = time_column(parts, name)
+    assert again.tolist() == found.tolist()
+
+
+def test_a_missing_year_is_said_and_put_in():
+    frame = pd.DataFrame({"Month": [2, 5, None], "Day": [28, 30, 31]})
+    with pytest.warns(ConvCNPWarning, match="no year beside 'Month', 'Day': 2001"):
+        assert time_column(frame, "Month+Day").dt.year.tolist()[:2] == [2001, 2001]
+    with pytest.warns(ConvCNPWarning, match="2000"):
+        assert time_column(frame.assign(Day=29), "Month+Day").notna().tolist() == [
+            True,
+            True,
+            False,
+        ]
+
+
+def test_a_column_stays_what_it_is():
+    frame = pd.DataFrame({"a+b": [1, 2], "t": [3, 4]})
+    assert time_column(frame, "a+b").tolist() == [1, 2]
+    assert has_time(frame, "t")
+    assert not has_time(frame, "t+c")
+    assert split_times(frame, "t", pd.Series([5])).keys() == {"t"}
+
+
+def test_a_clock_that_is_a_fact_of_the_day_is_no_part():
+    days = pd.DataFrame({"date": ["2020-01-01", "2020-01-02"], "sunrise": ["8:17", "8:16"]})
+    assert joined_name(days, list(days), ["date"]) is None
+
+
+def test_minutes_without_hours_and_days_without_months_are_no_time():
+    frame = pd.DataFrame({"year": [2020, 2021], "day": [1, 2], "minute": [3, 4]})
+    assert joined_name(frame, list(frame), []) is None
+    with pytest.raises(TableError, match="Expected a month or a date among the parts"):
+        time_column(frame, "year+day")
+    with pytest.raises(TableError, match=r"such as a year.*got 'v'"):
+        time_column(frame.assign(v=1.5), "year+v")
+
+
+def test_parts_are_known_by_their_names():
+    assert (role_of("YEAR"), role_of("min"), role_of("doy")) == ("year", None, "day of the year")

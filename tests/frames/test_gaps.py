@@ -1,0 +1,67 @@
+"""Gaps of series; `test_targets.py` asks for them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.frames.columns import Columns
+from convcnp.frames.gaps import (
+    day_of_month,
+    gaps_of,
+    has_regular_rows,
+    missing_rows,
+    usual_steps,
+)
+from convcnp.frames.series import SeriesTable
+
+
+def table(times, **columns):
+    frame = pd.DataFrame({"t": times, "v": np.arange(float(len(times))), **columns})
+    return SeriesTable.of(frame, Columns(("v",), time="t", group="id" if columns else None))
+
+
+def hours(start, *left_out, zone=None):
+    times = pd.date_range(start, periods=48, freq="h", tz=zone)
+    return times[~times.isin(pd.to_datetime(left_out))]
+
+
+@pytest.mark.parametrize(
+    ("start", "left_out", "missing"),
+    [
+        ("2021-03-27", ["2021-03-28 02:00"], 0),  # Europe
+        ("2021-03-13", ["2021-03-14 02:00"], 0),  # North America
+        ("2021-10-02", ["2021-10-03 02:00"], 0),  # Australia
+        ("2021-03-27", ["2021-03-28 05:00"], 1),
+        ("2021-03-27", ["2021-03-28 02:00", "2021-03-28 03:00"], 2),
+        ("2021-03-20", ["2021-03-21 02:00"], 1),
+    ],
+)
+def test_the_hour_that_clocks_skip_in_spring_is_not_missing(start, left_out, missing):
+    assert len(gaps_of(table(hours(start, *left_out))).x) == missing
+
+
+def test_clocks_with_a_zone_skip_nothing():
+    days = table(hours("2021-03-27", zone="Europe/Berlin"))
+    assert len(gaps_of(days).x) == 0
+
+
+def test_steps_are_those_of_each_series():
+    mixed = table([0, 1, 2, 4, 5, 0, 10, 20, 3], id=list("aaaaabbbc"))
+    assert usual_steps(mixed.series).tolist() == [1.0, 10.0, 1.5]
+    assert has_regular_rows(mixed)
+    times, owners = missing_rows(mixed)
+    assert (times.tolist(), owners.tolist()) == ([3.0], [0])
+    assert not has_regular_rows(table([0, 1, 5, 5.3, 11, 30]))
+
+
+@pytest.mark.parametrize(
+    ("dates", "expected"),
+    [
+        (["2020-01-15", "2020-02-15", "2020-03-15"], (pd.Timedelta(days=14), 0)),
+        (["2020-01-31", "2020-02-29", "2020-03-31"], (pd.Timedelta(days=-1), 1)),
+        (["2020-01-31", "2020-02-28", "2020-03-30"], None),
+        (["2020-01-01", "2020-01-02", "2020-01-03"], None),
+    ],
+)
+def test_rows_may_follow_the_calendar(dates, expected):
+    assert day_of_month(table(pd.to_datetime(dates))) == expected

@@ -1,0 +1,56 @@
+"""Numbers that stand for missing values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.sentinels import missing_cells, without_sentinels
+from convcnp.frames.series import SeriesTable
+
+LEVELS = [3.5, 4.0, 4.25, 5.0, 3.75, 4.5]
+
+
+@pytest.mark.parametrize("sentinel", [-999, 9999, 1e20, -99.9, -9999.0, -32768, 9.96921e36])
+def test_a_repeated_number_far_outside_is_noticed_and_said(sentinel):
+    frame = pd.DataFrame({"t": range(8), "v": [*LEVELS, sentinel, sentinel]})
+    with pytest.warns(ConvCNPWarning, match="'v': .* in 2 of 8 rows, is read as missing"):
+        table = SeriesTable.of(frame, choose_columns(frame))
+    assert np.isnan(table.y[:, 0]).tolist() == [False] * 6 + [True] * 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [*LEVELS, -999],  # once
+        [*LEVELS, 500, 500],  # nothing that is made up
+        [90.0, 95, 99, 99, 85, 97],  # not far
+        [9.0, 9.0, 1.0, 2.0],
+        [-999, -999],  # nothing else
+        ["low", "high", "low"],
+    ],
+)
+def test_other_numbers_stay(values):
+    frame = pd.DataFrame({"t": range(len(values)), "v": values})
+    assert without_sentinels(frame, Columns(("v",), time="t")) is frame
+
+
+def test_what_stands_for_missing_values_may_be_named():
+    frame = pd.DataFrame({"t": range(4), "v": ["1.5", "-1", "miss", "2"], "w": [-1.0, 0, 1, 2]})
+    named = Columns.named(missing=["miss", -1.0])
+    cleaned = without_sentinels(frame, Columns(("v", "w"), time="t", missing=named.missing))
+    assert cleaned.isna().sum().tolist() == [0, 2, 1]
+
+
+def test_none_keeps_all():
+    frame = pd.DataFrame({"t": range(8), "v": [*LEVELS, -999, -999]})
+    columns = choose_columns(frame, Columns.named(missing="none"))
+    assert SeriesTable.of(frame, columns).y.min() == -999
+    assert missing_cells(frame["v"], ("none",))[1] == []
+
+
+def test_a_column_of_named_values_alone_is_empty():
+    frame = pd.DataFrame({"t": range(2), "v": [-1, -1]})
+    with pytest.raises(TableError, match="every cell is missing"):
+        SeriesTable.of(frame, Columns(("v",), time="t", missing=("-1",)))

@@ -1,0 +1,106 @@
+"""Tables with their gaps filled."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convcnp
+from convcnp.errors import SettingError, TableError
+from convcnp.predict.filling import fill
+
+
+@pytest.fixture(scope="module")
+def general():
+    return convcnp.load("general")
+
+
+def daily(days=30, left_out=()):
+    dates = pd.date_range("2020-01-01", periods=days)
+    frame = pd.DataFrame({"note": "", "date": dates, "temp": 10 + np.sin(np.arange(days) / 4)})
+    return frame.drop(index=list(left_out)).reset_index(drop=True)
+
+
+def test_cells_and_rows_are_filled_and_the_rest_stays(general):
+    frame = daily(left_out=[10, 11])
+    frame.loc[3, "temp"] = np.nan
+    done = general.fill(frame, group="")
+    assert list(done) == ["note", "date", "temp", "filled"]
+    assert done["date"].tolist() == daily()["date"].tolist()
+    assert done.index[done["filled"] == "temp"].tolist() == [3, 10, 11]
+    np.testing.assert_allclose(done["temp"], daily()["temp"], atol=0.2)
+    seen = done["filled"] == ""
+    assert done.loc[seen, "temp"].tolist() == daily().loc[seen, "temp"].tolist()
+
+
+def test_rows_are_put_in_where_they_belong_in_any_order(general):
+    frame = daily(left_out=[10, 11])[::-1].assign(date=lambda f: f["date"].dt.strftime("%d.%m.%Y"))
+    done = general.fill(frame, group="")
+    assert done["date"].tolist() == daily()["date"].dt.strftime("%d.%m.%Y").tolist()[::-1]
+    two = pd.concat([daily(left_out=[10]).assign(id=name) for name in "ab"])
+    two = two.sort_values("date", kind="stable")
+    done = general.fill(two.drop(columns="note"))
+    assert done["id"].tolist() == ["a", "b"] * 30
+    assert done["date"].is_monotonic_increasing
+
+
+def test_longer_gaps_stay_empty(general):
+    frame = daily(60, left_out=range(40, 45))
+    frame.loc[10:11, "temp"] = np.nan
+    frame.loc[20:24, "temp"] = np.nan
+    request = general.request(frame, columns=convcnp.frames.Columns.named(group=""))
+    done = fill(request, "2d")
+    assert done.frame.index[done.frame["filled"] == "temp"].tolist() == [10, 11]
+    assert (done.values, done.rows, done.left) == (2, 0, 10)
+    assert done.description == (
+        "Filled 2 values of 'temp' over 'date' with 'general'; 10 stay empty."
+    )
+    assert len(general.fill(frame, group="", max_gap="1 week")) == 60
+    with pytest.raises(SettingError, match="such as 14d, got '2'"):
+        fill(request, "2")
+
+
+def test_parts_of_times_and_sentinels_are_filled(general):
+    frame = pd.DataFrame({"Year": 2020, "Month": 1, "Day": range(1, 25), "v": np.arange(24.0)})
+    frame.loc[[4, 8], "v"] = -999
+    done = general.fill(frame.drop(index=12), missing=-999)
+    assert done["Day"].tolist() == list(range(1, 25))
+    assert done["filled"].ne("").sum() == 3
+    assert done["v"].min() >= 0
+
+
+def test_several_columns_say_which_was_filled(general):
+    frame = pd.DataFrame({"t": range(20), "u": np.arange(20.0), "v": np.arange(20.0)})
+    frame.loc[4, "u"] = np.nan
+    frame.loc[[4, 9], "v"] = np.nan
+    done = general.fill(frame)
+    assert done["filled"].loc[[4, 9]].tolist() == ["u, v", "v"]
+
+
+def test_containers_come_back_as_they_went_in(general):
+    series = daily(left_out=[10]).set_index("date")["temp"]
+    done = general.fill(series)
+    assert done.index.tolist() == daily()["date"].tolist()
+    times = np.array([0.0, 1, 2, 3, 4, 5])
+    arrays = general.fill((times, np.array([0, 1, np.nan, 3, 4, 5])))
+    assert arrays.keys() == {"time", "values", "filled"}
+    assert arrays["filled"].tolist() == [False, False, True, False, False, False]
+
+
+def test_a_whole_table_comes_back_with_nothing_filled(general):
+    frame = daily().drop(columns="note")
+    done = general.fill(frame)
+    pd.testing.assert_frame_equal(done.drop(columns="filled"), frame)
+    assert (done["filled"] == "").all()
+    with pytest.raises(TableError, match="without a column 'filled'"):
+        general.fill(done, group="")
+
+
+def test_points_in_the_plane_are_filled(own_points):
+    predictor = convcnp.load(own_points / "model")
+    frame = pd.read_csv(own_points / "table.csv")
+    frame.loc[5, "depth"] = np.nan
+    done = predictor.fill(frame)
+    assert done.index[done["filled"] == "depth"].tolist() == [5]
+    assert np.isfinite(done["depth"]).all()
+    with pytest.raises(SettingError, match="A longest gap is one in time"):
+        predictor.fill(frame, max_gap=1)
