@@ -29,6 +29,7 @@ class Catalogue:
         shares: Of the fast part's variance in a sum.
         sharpness: Of the periodic factor: a pure sine, and a pointed season.
         drifts: Length scales of a season's change, in periods; infinite for an exact one.
+        damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
         noises: For kernels of one part.
         few_noises: For kernels of several.
@@ -42,6 +43,7 @@ class Catalogue:
     shares: tuple[float, ...] = (0.1, 0.5)
     sharpness: tuple[float, ...] = (0.0, 1.5)
     drifts: tuple[float, ...] = (2.5, 8.0, math.inf)
+    damped: tuple[float, ...] = (0.7, 2.0, 6.0)
     beside: tuple[tuple[int, float, float], ...] = (
         (EQ, 25.0, 0.1),
         (EQ, 60.0, 0.5),
@@ -63,6 +65,9 @@ class Catalogue:
 
     def periodic(self, period: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield the kernels with this period, and their noise levels."""
+        for drift in self.damped:
+            yield {(MATERN32, drift * period, period, 0.0): 1.0}, self.noises[:-1]
+            yield {(MATERN12, 2 * drift * period, period, 0.0): 1.0}, self.noises[:-1]
         for sharpness, drift in product(self.sharpness, self.drifts):
             season = (EQ, min(drift * period, 1e6), period, sharpness)
             for shape, scale, share in self.beside:

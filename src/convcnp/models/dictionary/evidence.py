@@ -27,9 +27,9 @@ class Prior:
     the scale :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
     """
 
-    freedom: float = 0.5  # a
-    rate: float = 0.05  # b
-    trend: float = 1.0  # tau
+    freedom: float = 0.25  # a
+    rate: float = 0.5  # b
+    trend: float = 0.25  # tau
 
 
 @dataclass(frozen=True)
@@ -54,20 +54,42 @@ class Frame:
         return torch.stack([torch.ones_like(x), (x - self.middle) / self.half])
 
 
-def covariances(
-    entries: Entries, series: Series, at: Float[Tensor, " m"] | None = None
-) -> Float[Tensor, "k n m"]:
-    """Return every kernel between the series' times and others, or its own, without noise.
+def covariances(entries: Entries, series: Series) -> Float[Tensor, "k n n"]:
+    """Return every kernel between the times of a series, without noise.
 
-    Among times on a lattice each kernel is evaluated once per different lag.
+    On a lattice each kernel is evaluated once per different lag.
     """
-    if at is None and series.step is not None:
-        ticks = series.ticks - series.ticks[0]
-        table = torch.arange(int(ticks[-1]) + 1).to(series.x) * series.step
-        lag = (ticks[:, None] - ticks).abs()
-        return entries.kernels(table)[:, lag.flatten()].unflatten(1, lag.shape)
-    other = series.x if at is None else at
-    return entries.kernels((series.x[:, None] - other).abs())
+    if series.step is None:
+        return entries.kernels((series.x[:, None] - series.x).abs())
+    return _looked_up(entries, series.step, series.ticks[:, None] - series.ticks, series.x)
+
+
+def cross_covariances(
+    entries: Entries, series: Series, at: Float[Tensor, " m"]
+) -> Float[Tensor, "k n m"]:
+    """Return every kernel between the times of a series and others.
+
+    Every other time is looked at on its own, so that those beside it change nothing.
+    """
+    if series.step is None:
+        return entries.kernels((series.x[:, None] - at).abs())
+    ticks = (at / series.step).round()
+    on_lattice = (at / series.step - ticks).abs() < 1e-6
+    if not on_lattice.any():
+        return entries.kernels((series.x[:, None] - at).abs())
+    values = at.new_empty(len(entries.weights), series.num_times, len(at))
+    lag = series.ticks[:, None] - ticks[on_lattice].long()
+    values[:, :, on_lattice] = _looked_up(entries, series.step, lag, at)
+    values[:, :, ~on_lattice] = entries.kernels((series.x[:, None] - at[~on_lattice]).abs())
+    return values
+
+
+def _looked_up(
+    entries: Entries, step: float, lag: Int[Tensor, "n m"], like: Tensor
+) -> Float[Tensor, "k n m"]:
+    lag = lag.abs()
+    table = entries.kernels(torch.arange(int(lag.max()) + 1).to(like) * step)
+    return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
 
 
 @dataclass(frozen=True)
@@ -192,7 +214,8 @@ def posterior(
     """
     entry, form = pairs
     used, place = entry.unique(return_inverse=True)
-    across = covariances(entries, series, at)[entries.kernel[used]]  # (u, n, m)
+    across = cross_covariances(entries[used], series, at)  # (k, n, m)
+    across = across[entries[used].kernel]  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     means = found.means[used]
     rest = frame.means(at) - means @ whitened  # (u, 2, m)

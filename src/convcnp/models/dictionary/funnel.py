@@ -25,20 +25,19 @@ class Funnel:
         second: Points on which the best of those are ranked again.
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
-        components: Pairs of entry and form that predict in the end.
     """
 
     first: int = 48
     second: int = 126
     kept_first: int = 64
     kept_second: int = 8
-    components: int = 8
 
     def __call__(
         self, entries: Entries, series: Series, frame: Frame, prior: Prior
     ) -> Entries:
         """Return the entries that are worth an exact look."""
-        for points, kept in ((self.first, self.kept_first), (self.second, self._last(series))):
+        last = self._last(series)
+        for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
             if kept < len(entries):
                 parts = stretches(series, points)
                 found = pooled([screened(entries, part, frame, prior) for part in parts])
@@ -48,8 +47,8 @@ class Funnel:
 
     def _last(self, series: Series) -> int:
         """As many in the end as cost no more than eight do on three hundred points."""
-        affordable = int(self.kept_second * (300 / series.num_times) ** 2)
-        return max(self.kept_second, min(affordable, self.kept_first))
+        affordable = int(self.kept_second * (300 / series.num_times) ** 2.5)
+        return max(self.kept_second, affordable)
 
 
 def stretches(series: Series, points: int) -> list[Series]:
@@ -83,11 +82,12 @@ class Chosen:
     weight: Float[Tensor, " c"]
 
 
-def chosen(score: Float[Tensor, "e r"], most: int) -> Chosen:
+def chosen(score: Float[Tensor, "e r"]) -> Chosen:
     """Weigh pairs of entry and form by evidence, and leave out those that do not matter."""
-    best = score.flatten().softmax(0).topk(min(most, score.numel()))
-    kept = best.values > _NEGLIGIBLE
-    kept[0] = True
-    index, weight = best.indices[kept], best.values[kept]
+    weight = score.flatten().softmax(0)
+    ordered, index = weight.sort(descending=True, stable=True)
+    # What all the others weigh together is what is lost.
+    kept = ordered.cumsum(0) - ordered < 1 - _NEGLIGIBLE
+    index, weight = index[kept], ordered[kept]
     forms = score.shape[1]
     return Chosen(index // forms, index % forms, weight / weight.sum())

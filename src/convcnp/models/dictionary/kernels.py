@@ -31,21 +31,23 @@ class Bases:
 
     def __call__(self, lag: Float[Tensor, "*lags"]) -> Float[Tensor, "b *lags"]:
         """Evaluate every base kernel at every lag, in the precision of the lags."""
-        values = lag.new_empty(len(self.shape), *lag.shape)
+        values = lag.new_empty(len(self.shape), lag.numel())
+        flat = lag.flatten()
         for shape, envelope in enumerate(_ENVELOPES):
             chosen = (self.shape == shape).nonzero()[:, 0]
             if len(chosen):
-                scale = self.length_scale[chosen].to(lag).reshape(-1, *[1] * lag.dim())
-                values[chosen] = envelope(lag / scale)
-        return self._with_rhythm(values, lag)
+                values[chosen] = envelope(flat, 1 / self.length_scale[chosen, None].to(lag))
+        self._add_rhythm(values, flat)
+        return values.unflatten(1, lag.shape)
 
-    def _with_rhythm(self, values: Tensor, lag: Tensor) -> Tensor:
-        pairs = torch.stack([self.period, self.sharpness], 1)
+    def _add_rhythm(self, values: Tensor, lag: Tensor) -> None:
         is_periodic = self.period.isfinite()
-        for period, sharpness in pairs[is_periodic].unique(dim=0).tolist():
+        pairs = torch.stack([self.period, self.sharpness], 1)
+        for period, sharpness in dict.fromkeys(map(tuple, pairs[is_periodic].tolist())):
             alike = is_periodic & (self.period == period) & (self.sharpness == sharpness)
-            values[alike] *= rhythm(lag, period, sharpness)
-        return values
+            factor = rhythm(lag, period, sharpness)
+            for i in alike.nonzero()[:, 0].tolist():
+                values[i] *= factor
 
     def __getitem__(self, chosen: Tensor) -> Bases:
         return Bases(
@@ -67,22 +69,23 @@ def rhythm(
     return (torch.exp(-2 * sharpness * torch.sin(phase) ** 2) - mean) / (1 - mean)
 
 
-def _eq(d: Tensor) -> Tensor:
-    return torch.exp(-0.5 * d**2)
+# In place where it can be: evaluating kernels is a third of the time on irregular series.
+def _eq(lag: Tensor, rate: Tensor) -> Tensor:
+    return (-0.5 * rate**2 * lag**2).exp_()
 
 
-def _matern12(d: Tensor) -> Tensor:
-    return torch.exp(-d)
+def _matern12(lag: Tensor, rate: Tensor) -> Tensor:
+    return (-rate * lag).exp_()
 
 
-def _matern32(d: Tensor) -> Tensor:
-    d = math.sqrt(3) * d
-    return (1 + d) * torch.exp(-d)
+def _matern32(lag: Tensor, rate: Tensor) -> Tensor:
+    d = math.sqrt(3) * rate * lag
+    return (1 + d).mul_(d.neg_().exp_())
 
 
-def _matern52(d: Tensor) -> Tensor:
-    d = math.sqrt(5) * d
-    return (1 + d + d**2 / 3) * torch.exp(-d)
+def _matern52(lag: Tensor, rate: Tensor) -> Tensor:
+    d = math.sqrt(5) * rate * lag
+    return (d**2 / 3).add_(d).add_(1).mul_(d.neg_().exp_())
 
 
 _ENVELOPES = (_eq, _matern12, _matern32, _matern52)

@@ -13,6 +13,7 @@ _FASTEST = 0.48  # cycles per gap: just below what a regular series can tell
 _SLOWEST = 0.8  # cycles in the series
 _CYCLES = 2.0  # at most so many times the number of points
 _PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
+_LONGEST = 4096  # points; of a longer series the middle is searched
 _WIDTH = 1.0  # in 1 / span: a peak is no wider than this
 
 
@@ -110,6 +111,8 @@ def find_periods(
     """
     if len(x) < 8:
         return []
+    middle = slice(max((len(x) - _LONGEST) // 2, 0), (len(x) + _LONGEST) // 2)
+    x, z = x[middle] - x[middle][0], z[:, middle]
     z = _without(x, z, None)
     spectrum = Periodogram(x, step)
     if len(spectrum.frequency) < 3:

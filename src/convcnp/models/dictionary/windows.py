@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
     Frame,
@@ -95,6 +96,15 @@ class Fitted:
                 scale[:, order[own]] += share * found[1]
         return mean, scale
 
+    def students(self, x: Float[Tensor, " m"]) -> Components:
+        """Return the Student-t that each chosen pair predicts, in the user's units."""
+        series, form = self.series, self.weighed.form
+        mean, scale = self.predict(series.times(x))
+        location = series.level[form, None] + series.scale[form, None] * mean
+        scale = series.scale[form, None] * scale
+        weight = self.weighed.weight[:, None].expand_as(mean)
+        return _bounded(Components(weight, location, scale, form == 1), series)
+
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)
         frame = Frame.of(part)
@@ -102,6 +112,23 @@ class Fitted:
         pairs = (self.weighed.entry, self.weighed.form)
         mean, variance = posterior(found, self.entries, part, frame, at, pairs)
         return mean, (variance * self.variance[:, None]).sqrt()
+
+
+def _bounded(components: Components, series: Series) -> Components:
+    """Keep logarithms within reach of the observed ones, so that every mean is a number.
+
+    Neither may a line in logarithms, far from all observations, grow without bounds, nor may the
+    heavy tails of a few observations.
+    """
+    if len(series.level) == 1:
+        return components
+    seen = series.level[1] + series.scale[1] * series.z[1]
+    reach = max(float(seen.max() - seen.min()), 1.0)
+    low, high = float(seen.min()) - reach, float(seen.max()) + reach
+    is_log = components.is_log[:, None]
+    location = torch.where(is_log, components.location.clamp(low, high), components.location)
+    scale = torch.where(is_log, components.scale.clamp(max=reach), components.scale)
+    return replace(components, location=location, scale=scale)
 
 
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
@@ -112,9 +139,7 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
         for part in (series.part(w.start, w.stop) for w in _spread(windows(series.x)))
     ]
     summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_times)
-    weighed = chosen(
-        summary.log_evidence(prior) + entries.log_prior[:, None], funnel.components
-    )
+    weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None])
     return _with_used(
         Fitted(
             *(series, entries, prior, weighed),
