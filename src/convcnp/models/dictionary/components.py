@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Gaussian
+_FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
+_REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
+_WIDEST = 1.5  # standard deviations of the observed logarithms
 _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
 
 
@@ -67,7 +70,7 @@ def student_nodes(freedom: float) -> tuple[list[float], list[float]]:
     """
     if freedom >= _PLENTY:
         return [1.0], [(freedom / (freedom - 2)) ** 0.5]
-    half = torch.tensor(freedom / 2, dtype=torch.float64)
+    half = torch.tensor(max(freedom, _FEWEST) / 2, dtype=torch.float64)
     centre = torch.digamma(half) - half.log()
     nodes = half.new_tensor([-(3**0.5), 0.0, 3**0.5]) * torch.polygamma(1, half).sqrt()
     return [1 / 6, 2 / 3, 1 / 6], torch.exp(-0.5 * (centre + nodes)).tolist()
@@ -87,7 +90,7 @@ def condensed(components: Components, most: int) -> Components:
 
 def merged(components: Components, bands: int) -> Components:
     """Merge components of like scale, at every target, into Gaussians of the same moments."""
-    scale, order = components.scale.sort(0, stable=True)
+    scale, order = components.scale.sort(dim=0, stable=True)
     weight, location = components.weight.gather(0, order), components.location.gather(0, order)
     middle = weight.cumsum(0) - weight / 2
     band = (middle / weight.sum(0) * bands).long().clamp(max=bands - 1)  # (c, m)
@@ -103,4 +106,24 @@ def merged(components: Components, bands: int) -> Components:
     variance = torch.where(total > 0, variance, 1)
     return Components(
         total, centre, variance.sqrt(), components.is_log[:1].expand(bands)
+    )
+
+
+def bounded(
+    components: Components, logarithms: Float[Tensor, " n"], spread: float
+) -> Components:
+    """Keep components of logarithms within reach of the observed ones.
+
+    Otherwise a line in logarithms, far from all observations, or the heavy tails of a few
+    observations would make means that nobody believes, or that are no numbers.
+    """
+    low, high = float(logarithms.min()), float(logarithms.max())
+    reach = max((high - low) / 2, _REACH)
+    widest = max(_WIDEST * spread, _REACH)
+    is_log = components.is_log[:, None]
+    near = components.location.clamp(low - reach, high + reach)
+    return replace(
+        components,
+        location=torch.where(is_log, near, components.location),
+        scale=torch.where(is_log, components.scale.clamp(max=widest), components.scale),
     )

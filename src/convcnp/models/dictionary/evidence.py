@@ -14,6 +14,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
 _MEANS = 2  # a constant and a line
+_NO_SPAN = 1e12  # in gaps: one time tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
 
 
@@ -27,8 +28,8 @@ class Prior:
     the scale :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
     """
 
-    freedom: float = 0.25  # a
-    rate: float = 0.5  # b
+    freedom: float = 0.5  # a
+    rate: float = 0.75  # b
     trend: float = 0.25  # tau
 
 
@@ -43,7 +44,7 @@ class Frame:
     def of(cls, series: Series) -> Frame:
         """Return the frame of a whole series."""
         half = series.span / 2
-        return cls(float(series.x[0]) + half, half if half > 0 else 1.0)
+        return cls(float(series.x[0]) + half, half if half > 0 else _NO_SPAN)
 
     def moved(self, by: float) -> Frame:
         """Return the frame for times that start elsewhere."""

@@ -8,7 +8,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.errors import SettingError
+
 _BISECTIONS = 80
+_NODES = 33  # per component, where the CRPS is an integral
 
 
 class Mixture:
@@ -54,10 +57,18 @@ class Mixture:
 
     def quantile(self, level: float) -> Float[Tensor, "*shape"]:
         """Return the value that an output stays below with probability `level`, by bisection."""
+        if not 0 < level < 1:
+            raise SettingError(
+                f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the "
+                "5 % quantile."
+            )
         z = torch.special.ndtri(torch.tensor(level, dtype=torch.float64))
         each = self.location + z * self.scale
         each = torch.where(self.is_log, each.clamp(max=700).exp(), each)
-        low, high = each.amin(-1), each.amax(-1)  # the mixture's lies between the components'
+        # The mixture's lies between those of its components that have any weight.
+        counts = self.weight > 0
+        low = torch.where(counts, each, torch.inf).amin(-1)
+        high = torch.where(counts, each, -torch.inf).amax(-1)
         for _ in range(_BISECTIONS):
             middle = low + (high - low) / 2
             below = self.cdf(middle) < level
@@ -81,3 +92,53 @@ class Mixture:
         mean, variance = self._moments()
         centre = (self.weight * mean).sum(-1, keepdim=True)
         return (self.weight * (variance + (mean - centre) ** 2)).sum(-1).sqrt()
+
+    def crps(self, value: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """Return the continuous ranked probability score, zero where nothing was asked for."""
+        value = torch.where(self.mask, value.to(self.location), self.location[..., 0])
+        has_log = (self.is_log & (self.weight > 0)).any()
+        score = self._integrated_crps(value) if has_log else self._closed_crps(value)
+        return torch.where(self.mask, score, 0)
+
+    def _closed_crps(self, value: Tensor) -> Tensor:
+        r"""Return :math:`E|Y - y| - \frac12 E|Y - Y'|`, both sums over components."""
+        near = _mean_distance(value[..., None] - self.location, self.scale)
+        apart = self.location[..., None] - self.location[..., None, :]
+        both = torch.hypot(self.scale[..., None], self.scale[..., None, :])
+        among = (_mean_distance(apart, both) * self.weight[..., None, :]).sum(-1)
+        return (self.weight * (near - among / 2)).sum(-1)
+
+    def _integrated_crps(self, value: Tensor) -> Tensor:
+        r"""Return :math:`\int (F(x) - 1[y \le x])^2 dx` on nodes that follow every component."""
+        z = torch.linspace(-5, 5, _NODES).to(self.location)
+        nodes = self.location[..., None] + z * self.scale[..., None]  # (*shape, k, nodes)
+        nodes = torch.where(self.is_log[..., None], nodes.clamp(max=340).exp(), nodes)
+        # A component of no weight must not stretch the nodes.
+        nodes = torch.where((self.weight > 0)[..., None], nodes, value[..., None, None])
+        nodes = torch.cat([nodes.flatten(-2), value[..., None]], -1).sort(-1).values
+        cdf = torch.stack([self.cdf(each) for each in nodes.unbind(-1)], -1)
+        left, right = cdf[..., :-1], cdf[..., 1:]
+        above = (nodes[..., 1:] > value[..., None]).to(cdf)
+        left, right = left - above, right - above
+        # Exact where the cdf is a line between nodes.
+        square = (left**2 + left * right + right**2) / 3
+        return (square * nodes.diff(dim=-1)).sum(-1)
+
+    def sample(self, generator: torch.Generator) -> Float[Tensor, "*shape"]:
+        """Draw one value per output, each on its own."""
+        draw = torch.rand(self.weight.shape[:-1], generator=generator, dtype=torch.float64)
+        component = (self.weight.cumsum(-1) < draw[..., None]).sum(-1, keepdim=True)
+        component = component.clamp(max=self.weight.shape[-1] - 1)
+        white = torch.randn(draw.shape, generator=generator, dtype=torch.float64)
+        location, scale, is_log = (
+            each.gather(-1, component)[..., 0] for each in (self.location, self.scale, self.is_log)
+        )
+        value = location + scale * white
+        return torch.where(is_log, value.clamp(max=700).exp(), value)
+
+
+def _mean_distance(mean: Tensor, stddev: Tensor) -> Tensor:
+    """Return the expected absolute value of a Gaussian."""
+    z = mean / stddev
+    density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    return 2 * stddev * density + mean * (2 * torch.special.ndtr(z) - 1)

@@ -10,7 +10,7 @@ from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
-from convcnp.models.dictionary.components import Components, as_gaussians
+from convcnp.models.dictionary.components import Components, as_gaussians, bounded
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.mixture import Mixture
@@ -116,7 +116,11 @@ class GaussianProcessDictionary(Model):
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
-        return as_gaussians(fitted.students(x), fitted.freedom, self.num_components)
+        found = as_gaussians(fitted.students(x), fitted.freedom, self.num_components)
+        series = fitted.series
+        if series.logarithms is None:
+            return found
+        return bounded(found, series.logarithms, float(series.scale[1]))
 
     def seen(self, task: Task) -> list[list[Seen | None]]:
         """Say what was found in every task and channel; nothing where nothing was observed."""

@@ -11,7 +11,7 @@ from torch import Tensor
 _PER_RESOLVED = 8  # frequencies per 1 / span
 _FASTEST = 0.48  # cycles per gap: just below what a regular series can tell
 _SLOWEST = 0.8  # cycles in the series
-_CYCLES = 2.0  # at most so many times the number of points
+_CYCLES = 4096.0  # in the series at most: clusters a century apart must not need longer sums
 _PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
 _LONGEST = 4096  # points; of a longer series the middle is searched
 _WIDTH = 1.0  # in 1 / span: a peak is no wider than this
@@ -64,7 +64,7 @@ class Periodogram:
     def __init__(self, x: Float[Tensor, " n"], step: float | None) -> None:
         self.x = x
         self.span = float(x[-1] - x[0])
-        self.fastest = min(_FASTEST, _CYCLES * len(x) / self.span)
+        self.fastest = min(_FASTEST, _CYCLES / self.span)
         self.step = min(1.0, 1 / (_PER_CYCLE * self.fastest)) if step is None else step
         cells = round(self.span / self.step) + 2
         self.length = 2 ** math.ceil(math.log2(_PER_RESOLVED * cells))

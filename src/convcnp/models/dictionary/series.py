@@ -53,6 +53,11 @@ class Series:
         assert self.step is not None
         return (self.x / self.step).round().long()
 
+    @property
+    def logarithms(self) -> Float[Tensor, " n"] | None:
+        """Return the logarithms of the values, averaged where they share a time."""
+        return self.level[1] + self.scale[1] * self.z[1] if len(self.z) > 1 else None
+
     def times(self, x: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
         """Express a user's times in gaps."""
         return (x.double() - self.origin) / self.gap

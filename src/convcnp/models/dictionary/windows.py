@@ -103,7 +103,7 @@ class Fitted:
         location = series.level[form, None] + series.scale[form, None] * mean
         scale = series.scale[form, None] * scale
         weight = self.weighed.weight[:, None].expand_as(mean)
-        return _bounded(Components(weight, location, scale, form == 1), series)
+        return Components(weight, location, scale, form == 1)
 
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)
@@ -112,23 +112,6 @@ class Fitted:
         pairs = (self.weighed.entry, self.weighed.form)
         mean, variance = posterior(found, self.entries, part, frame, at, pairs)
         return mean, (variance * self.variance[:, None]).sqrt()
-
-
-def _bounded(components: Components, series: Series) -> Components:
-    """Keep logarithms within reach of the observed ones, so that every mean is a number.
-
-    Neither may a line in logarithms, far from all observations, grow without bounds, nor may the
-    heavy tails of a few observations.
-    """
-    if len(series.level) == 1:
-        return components
-    seen = series.level[1] + series.scale[1] * series.z[1]
-    reach = max(float(seen.max() - seen.min()), 1.0)
-    low, high = float(seen.min()) - reach, float(seen.max()) + reach
-    is_log = components.is_log[:, None]
-    location = torch.where(is_log, components.location.clamp(low, high), components.location)
-    scale = torch.where(is_log, components.scale.clamp(max=reach), components.scale)
-    return replace(components, location=location, scale=scale)
 
 
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
