@@ -9,19 +9,20 @@ from collections.abc import Callable
 
 import torch
 
+from benchmarks.attention import write_out_attention
 from benchmarks.memory import measured, peak_gigabytes
 from benchmarks.plain_images import copy_image_weights
 from benchmarks.timing import Finding, interleaved, speed_up
 from convcnp.core.image_task import ImageTask
-from convcnp.models.attncnp import image_attncnp, write_out_attention
+from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
-from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp, grid_convcnpxl
+from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.training.loop import flushing_denormals
 
 LEAST = {"convcnp": 1.8, "convcnpxl": 4.0}  # the speed-up asked of each preset
 PRESETS: dict[str, Callable[[], GridConvCNP]] = {
-    "convcnp": grid_convcnp,
-    "convcnpxl": grid_convcnpxl,
+    "convcnp": GridConvCNP.small,
+    "convcnpxl": GridConvCNP.xl,
 }
 SIZES = (32, 56, 64)
 BATCH = 16
@@ -68,9 +69,9 @@ def _step(optimizer: torch.optim.Adam, loss: Callable[[], torch.Tensor]) -> None
 
 
 CONTESTANTS: dict[str, Callable[[], Model]] = {
-    "convcnpxl": grid_convcnpxl,
-    "attncnp": image_attncnp,
-    "attncnp-written-out": lambda: write_out_attention(image_attncnp()),
+    "convcnpxl": GridConvCNP.xl,
+    "attncnp": AttnCNP.for_images,
+    "attncnp-written-out": lambda: write_out_attention(AttnCNP.for_images()),
 }
 
 

@@ -12,7 +12,8 @@ import torch
 
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Finding
-from convcnp import ConvCNP, Task, convcnp, predict_in_tiles
+from convcnp import ConvCNP, Task, predict_in_tiles
+from convcnp.core.heads import GaussianHead
 
 POINTS_PER_UNIT = 12.5  # of long series, as dense as 50 points in the paper's range of 4
 PLAIN_SHARE = 5  # the plain version gets a fifth of the batch, because the whole may not fit
@@ -31,12 +32,12 @@ def predator_prey(batch_size: int) -> tuple[ConvCNP, Task]:
     generator = torch.Generator().manual_seed(0)
     x = 90 * torch.rand(batch_size, 150, 1, dtype=torch.float64, generator=generator)
     y = torch.randn(batch_size, 150, 2, generator=generator)
-    model = convcnp(dim_y=2, points_per_unit=100.0, sigma_floor=1e-3)
+    model = ConvCNP.small(dim_y=2, points_per_unit=100.0, head=GaussianHead(1e-3))
     return model, Task(x[:, :80], y[:, :80], x[:, 80:], y[:, 80:])
 
 
 def _predict_million() -> None:
-    predict_in_tiles(convcnp(), long_series(10**6))
+    predict_in_tiles(ConvCNP.small(), long_series(10**6))
 
 
 def _train_package() -> None:

@@ -20,6 +20,7 @@ from torch.nn.functional import softplus
 from convcnp import ConvCNP, Task
 from convcnp.core.cnn import SimpleCNN, UNet
 from convcnp.core.grid import Grid, Margin, covering_grid
+from convcnp.core.heads import GaussianHead
 
 
 class PlainSetConv(nn.Module):
@@ -165,7 +166,9 @@ def copy_weights(model: ConvCNP) -> PlainConvCNP:
     source, dtype = model.cnn, model.embedding.weight.dtype
     assert isinstance(source, SimpleCNN | UNet)
     cnn = PlainSimpleCNN() if isinstance(source, SimpleCNN) else PlainUNet()
-    plain = PlainConvCNP(cnn, model.dim_y, model.spacing, model.sigma_floor).to(dtype)
+    head = model.to_predictive
+    assert isinstance(head, GaussianHead)
+    plain = PlainConvCNP(cnn, model.dim_y, model.spacing, head.sigma_floor).to(dtype)
     plain.fixed_margin = model.training_margin if model.training else model.margin
     heads = [plain.mean_head, plain.sigma_head]
     # The package maps to the outputs on the grid and then decodes, so that its bias is summed over

@@ -6,14 +6,15 @@ from statistics import median
 
 from benchmarks.memory import long_series
 from benchmarks.timing import Finding, Times
-from convcnp import convcnp, predict_in_tiles
+from convcnp import predict_in_tiles
+from convcnp.models.convcnp import ConvCNP
 
 SIZES = (10**3, 10**4, 10**5, 10**6)
 
 
 def prediction(quick: bool) -> list[Finding]:
     """Predict at as many targets as there are context points, on a domain that grows with them."""
-    model = convcnp()
+    model = ConvCNP.small()
     tasks = {size: long_series(size) for size in SIZES}
     times = {size: Times() for size in SIZES}
     predict_in_tiles(model, tasks[SIZES[1]])

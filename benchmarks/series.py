@@ -10,11 +10,11 @@ import numpy as np
 import torch
 
 from benchmarks.timing import Finding, Times, interleaved
-from convcnp import convcnpxl
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.source import seeded
 from convcnp.errors import DataError
+from convcnp.models.convcnp import ConvCNP
 from convcnp.paper.baselines import kaggle_gp
 
 BATCH_SIZE = 50
@@ -24,7 +24,7 @@ BATCH_SIZE = 50
 def light_curves(quick: bool) -> list[Finding]:
     """Compare predicting objects, those of similar size at once, with fitting the GP to each."""
     name = "light curves, ConvCNPXL to GP"
-    model = convcnpxl(dim_y=6, points_per_unit=256.0).eval()
+    model = ConvCNP.xl(dim_y=6, points_per_unit=256.0).eval()
     source = PlasticcSource().held_out("test")
     try:
         batches = source.curves().size.argsort().split(BATCH_SIZE)[:: 8 if quick else 2]

@@ -10,7 +10,9 @@ from torch.nn.functional import pad
 
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Contestant, Finding, interleaved, speed_up
-from convcnp import ConvCNP, GaussianPredictive, Task, convcnp, convcnpxl
+from convcnp import ConvCNP, Task
+from convcnp.core.heads import GaussianHead
+from convcnp.core.predictive import Predictive
 from convcnp.data.gp import GPSource
 from convcnp.data.source import seeded
 from convcnp.training.loop import flushing_denormals
@@ -23,8 +25,8 @@ def build(preset: str) -> ConvCNP:
     """Build a preset with the settings of experiments/table1."""
     torch.manual_seed(0)
     if preset == "convcnpxl":
-        return convcnpxl(sigma_floor=1e-3, training_margin=0.1)
-    return convcnp(sigma_floor=1e-3)
+        return ConvCNP.xl(head=GaussianHead(1e-3), training_margin=0.1)
+    return ConvCNP.small(head=GaussianHead(1e-3))
 
 
 def draw(step: int) -> Task:
@@ -43,7 +45,7 @@ def every(share: int, tasks: list[Task]) -> list[Task]:
 
 
 def package_step(
-    model: ConvCNP, predict: Callable[[Task], GaussianPredictive] | None = None
+    model: ConvCNP, predict: Callable[[Task], Predictive] | None = None
 ) -> Callable[[Task], None]:
     """Return a function that takes one step: forward, backward, fused Adam."""
     predict = predict or model
@@ -101,9 +103,10 @@ def _compiled_step(model: ConvCNP, tasks: list[Task]) -> Contestant:
     shape = max(model.covering_grid(task).shape for task in tasks)
     on_grid = torch.compile(model.on_grid, dynamic=False)
 
-    def predict(task: Task) -> GaussianPredictive:
+    def predict(task: Task) -> Predictive:
         # The grid may be longer than needed, so that every step has the same sizes.
-        return on_grid(task, replace(model.covering_grid(task), shape=shape))
+        raw = on_grid(task, replace(model.covering_grid(task), shape=shape))
+        return model.to_predictive(raw, task.target_mask)
 
     step = package_step(model, predict)
     step(padded[0])
@@ -133,12 +136,12 @@ def drawing(quick: bool) -> list[Finding]:
 
 
 def margins(quick: bool) -> list[Finding]:
-    """Compare training steps of `convcnpxl` by padding and margin (decision 3)."""
+    """Compare training steps of `ConvCNP.xl` by padding and margin (decision 3)."""
     tasks = [draw(i) for i in range(20 if quick else 100)]
     margins_tried = {"margin 0.1": 0.1, "exact margin": None}
     models = {
-        f"step, convcnpxl, {padding}, {label}": convcnpxl(
-            padding=padding, sigma_floor=1e-3, training_margin=margin
+        f"step, ConvCNP.xl, {padding}, {label}": ConvCNP.xl(
+            padding=padding, head=GaussianHead(1e-3), training_margin=margin
         )
         for padding in ("unobserved", "zeros", "circular")
         for label, margin in margins_tried.items()

@@ -6,7 +6,7 @@ from convcnp.core.task import Task
 from convcnp.errors import ConvCNPError
 from convcnp.models.attncnp import AttnCNP
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ, GaussianProcess, Matern52, WeaklyPeriodic
 from convcnp.models.tiling import predict_in_tiles
 from convcnp.predict.predictor import Predictor
@@ -26,8 +26,6 @@ __all__ = [
     "Task",
     "UNet",
     "WeaklyPeriodic",
-    "convcnp",
-    "convcnpxl",
     "load",
     "predict_in_tiles",
 ]

@@ -16,7 +16,7 @@ import pytest
 import convcnp
 import convcnp.cli.predict
 from convcnp.cli import main
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 
 SERIES = "date,temp\n2020-01-01,1.5\n2020-01-02,2\n2020-01-03,\n2020-01-04,3\n2020-01-06,2.5\n"
 LONG = "id,t,v\na,0,1\na,1,2\na,2,\nb,0,10\nb,1,\nb,3,30\n"
@@ -209,7 +209,7 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(predict, tmp_path, arguments,
 
 
 def test_a_model_for_other_channels_is_refused(predict, monkeypatch):
-    pairs = dataclasses.replace(convcnp.load("eq-convcnp"), model=small_convcnp(1, 2))
+    pairs = dataclasses.replace(convcnp.load("eq-convcnp"), model=ConvCNP.small(1, 2))
     monkeypatch.setattr(convcnp.cli.predict, "load", lambda name: pairs)
     code, out, errors = predict("series.csv")
     assert (code, out) == (2, "")

@@ -6,16 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from convcnp.core.cnn import (
-    CNN,
-    Convolution,
-    ResidualBlocks,
-    ResNet,
-    SeparableConvolution,
-    SimpleCNN,
-    UNet,
-)
+from convcnp.core.cnn import CNN, ResNet, SimpleCNN, UNet
+from convcnp.core.convolution import Convolution, ResidualBlocks
 from convcnp.core.grid import Field, Padding
+from convcnp.core.separable import SeparableConvolution
 from convcnp.errors import SettingError
 from helpers import assert_equal, lively
 

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from convcnp.core import grid
 from convcnp.core.grid import Field, Grid, Margin, covering_grid, ranges
 from convcnp.core.task import Task
 from convcnp.errors import ConvCNPError, GridTooLargeError
-from convcnp.models.convcnp import convcnp, convcnpxl
+from convcnp.models.convcnp import ConvCNP
 from helpers import assert_equal, random_task, rebuilt
 
 SPACING = 1 / 64
@@ -123,7 +124,7 @@ def test_each_task_has_its_own_origin_and_all_share_a_shape():
     assert both.shape == covering_grid(near, SPACING, margin()).shape
 
 
-@pytest.mark.parametrize("preset", [convcnp, convcnpxl])
+@pytest.mark.parametrize("preset", [ConvCNP.small, ConvCNP.xl])
 @pytest.mark.parametrize("dim_x", [1, 2])
 def test_models_ask_for_the_grid_their_network_needs(preset, dim_x):
     model = preset(dim_x).eval()
@@ -134,7 +135,7 @@ def test_models_ask_for_the_grid_their_network_needs(preset, dim_x):
 
 
 def test_training_may_use_a_smaller_margin_than_prediction():
-    model, task = convcnpxl(training_margin=0.1), random_task()
+    model, task = ConvCNP.xl(training_margin=0.1), random_task()
     trained, predicted = model.covering_grid(task), model.eval().covering_grid(task)
     assert trained.shape == (128,)
     assert predicted.shape[0] > 300
@@ -252,13 +253,15 @@ def test_a_grid_that_would_not_fit_is_refused_with_its_size_and_a_way_out():
     assert isinstance(caught.value, MemoryError)
 
 
-def test_cells_are_counted_over_the_whole_batch_and_all_dimensions():
+def test_cells_are_counted_over_the_whole_batch_and_all_dimensions(monkeypatch):
     task = random_task(2, batch_size=3)
     shape = covering_grid(task, SPACING, margin()).shape
     cells = 3 * math.prod(shape)
-    assert covering_grid(task, SPACING, margin(), max_cells=cells).shape == shape
+    monkeypatch.setattr(grid, "MAX_CELLS", cells)
+    assert covering_grid(task, SPACING, margin()).shape == shape
+    monkeypatch.setattr(grid, "MAX_CELLS", cells - 1)
     with pytest.raises(GridTooLargeError, match=rf"{shape[0]} x {shape[1]} cells .* for 3 task"):
-        covering_grid(task, SPACING, margin(), max_cells=cells - 1)
+        covering_grid(task, SPACING, margin())
 
 
 @pytest.mark.parametrize("far", [1e18, 1e300])
@@ -267,11 +270,13 @@ def test_absurd_domains_are_refused_and_not_overflown(far):
         covering_grid(contexts_and_targets([-far, far], [0.0]), SPACING, margin())
 
 
-def test_a_model_refuses_a_grid_above_its_own_limit():
+def test_a_model_refuses_a_grid_above_the_limit(monkeypatch):
     task = contexts_and_targets([0.0, 10.0], [0.5])
-    convcnp(max_cells=1000)(task)
+    monkeypatch.setattr(grid, "MAX_CELLS", 1000)
+    ConvCNP.small()(task)
+    monkeypatch.setattr(grid, "MAX_CELLS", 500)
     with pytest.raises(GridTooLargeError, match="at most 500 cells"):
-        convcnp(max_cells=500)(task)
+        ConvCNP.small()(task)
 
 
 def test_a_field_maps_its_values_and_its_constant_alike():

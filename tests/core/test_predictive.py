@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import GaussianPredictive, MixturePredictive
 from convcnp.errors import SettingError, ShapeError
 from helpers import assert_equal
 
@@ -134,3 +134,140 @@ def test_a_value_is_needed_for_every_target_and_channel(unchecked, shape):
         with pytest.raises(ShapeError, match=expected) as caught:
             method(value)
         assert f"got {shape}" in str(caught.value)
+
+
+# --- Scores, and what every distribution promises -------------------------------------------------
+
+
+def gaussian(mean, stddev, mask=None):
+    mean, stddev = (torch.tensor(v, dtype=torch.float64)[None, :, None] for v in (mean, stddev))
+    mask = torch.ones_like(mean, dtype=torch.bool) if mask is None else torch.tensor(mask)
+    return GaussianPredictive(mean, stddev, mask.reshape(mean.shape))
+
+
+def mixture(weights, means, stddevs, mask=True) -> MixturePredictive:
+    """Return one output that is a mixture."""
+    parts = (torch.tensor(v, dtype=torch.float64)[None, None, None] for v in (means, stddevs))
+    logits = torch.tensor(weights, dtype=torch.float64).log()[None, None, None] + 5  # any constant
+    return MixturePredictive(logits, *parts, torch.tensor([[[mask]]]))
+
+
+ONE_OUTPUT = {
+    "gaussian": gaussian([1.0], [2.0]),
+    "two peaks": mixture([0.3, 0.7], [-3.0, 4.0], [0.5, 1.0]),
+    "three, one wide": mixture([0.2, 0.5, 0.3], [0.0, 0.1, 5.0], [0.01, 4.0, 0.3]),
+    "one component": mixture([1.0], [1.0], [2.0]),
+    "one that never comes": mixture([1.0, 0.0], [1.0, 90.0], [2.0, 1.0]),
+}
+every_one = pytest.mark.parametrize("predictive", ONE_OUTPUT.values(), ids=ONE_OUTPUT.keys())
+FINE = torch.linspace(-60, 60, 1_200_001, dtype=torch.float64)
+
+
+def density(predictive, y):
+    wide = type(predictive)(*(p.expand(1, len(y), *p.shape[2:]) for p in parameters(predictive)))
+    return wide.log_prob(y[None, :, None]).exp().flatten(), wide.cdf(y[None, :, None]).flatten()
+
+
+def parameters(predictive):
+    if isinstance(predictive, MixturePredictive):
+        return predictive.log_weights, predictive.means, predictive.stddevs, predictive.mask
+    return predictive.mean, predictive.stddev, predictive.mask
+
+
+@every_one
+def test_the_density_integrates_to_the_distribution_the_mean_and_the_spread(predictive):
+    y = FINE
+    p, cdf = density(predictive, y)
+    assert torch.trapezoid(p, y).item() == pytest.approx(1, abs=1e-6)
+    assert_equal(torch.cumulative_trapezoid(p, y), cdf[1:], 1e-4)
+    assert torch.trapezoid(p * y, y).item() == pytest.approx(predictive.mean.item(), abs=1e-5)
+    second = torch.trapezoid(p * (y - predictive.mean.item()) ** 2, y).item()
+    assert second**0.5 == pytest.approx(predictive.stddev.item(), abs=1e-5)
+
+
+@every_one
+@pytest.mark.parametrize("value", [-4.0, 1.0, 1.7, 9.0])
+def test_crps_is_the_integral_of_the_squared_difference_of_distributions(predictive, value):
+    y = FINE
+    _, cdf = density(predictive, y)
+    integral = torch.trapezoid((cdf - (y >= value).double()) ** 2, y)
+    found = predictive.crps(torch.tensor([[[value]]], dtype=torch.float64))
+    assert found.item() == pytest.approx(integral.item(), abs=1e-4)
+
+
+@every_one
+@pytest.mark.parametrize("level", [1e-9, 0.05, 0.3, 0.301, 0.5, 0.95, 1 - 1e-9])
+def test_a_quantile_is_where_the_distribution_has_its_level(predictive, level):
+    quantile = predictive.quantile(level)
+    assert predictive.cdf(quantile).item() == pytest.approx(level, rel=1e-5, abs=1e-13)
+
+
+def test_quantiles_may_differ_from_output_to_output():
+    predictive, levels = example(), torch.linspace(0.1, 0.8, 8, dtype=torch.float64).view(2, 2, 2)
+    assert_equal(predictive.cdf(predictive.quantile(levels)), levels, 1e-9)
+
+
+@every_one
+def test_samples_follow_the_distribution_and_their_generator(predictive):
+    samples, again = (
+        predictive.sample((40_000,), generator=torch.Generator().manual_seed(3)) for _ in range(2)
+    )
+    assert torch.equal(samples, again)
+    assert samples.shape == (40_000, 1, 1, 1)
+    for level in (0.1, 0.5, 0.9):
+        below = (samples <= predictive.quantile(level)).double().mean().item()
+        assert below == pytest.approx(level, abs=0.01)
+
+
+@every_one
+def test_a_change_of_units_changes_quantiles_likewise(predictive):
+    moved = predictive.affine(7.0, 3.0)
+    for level in (0.05, 0.5, 0.9):
+        assert_equal(moved.quantile(level), 7 + 3 * predictive.quantile(level), 1e-7)
+    scattered = predictive.affine(0.0, 1.0, 2.0)
+    assert scattered.stddev.item() == pytest.approx((predictive.stddev.item() ** 2 + 4) ** 0.5)
+    assert scattered.mean.item() == pytest.approx(predictive.mean.item())
+
+
+def test_units_of_each_output_reach_all_its_components():
+    predictive = mixture([0.5, 0.5], [-1.0, 1.0], [1.0, 1.0])
+    shift, scale = torch.full((1, 1, 1), 2.0).double(), torch.full((1, 1, 1), 4.0).double()
+    assert predictive.affine(shift, scale, scale).means.flatten().tolist() == [-2.0, 6.0]
+
+
+def test_crps_grows_to_the_distance_and_counts_only_what_was_asked_for():
+    predictive = gaussian([0.0, 0.0], [1e-6, 1.0], mask=[True, False])
+    value = torch.tensor([[[-3.0], [nan]]], dtype=torch.float64)
+    assert predictive.crps(value).flatten().tolist() == pytest.approx([3.0, 0.0], abs=1e-5)
+    assert mixture([1.0], [0.0], [1.0], mask=False).crps(torch.full((1, 1, 1), nan)).item() == 0.0
+
+
+def test_coverage_counts_outputs_within_the_central_interval():
+    asked = [True] * 5 + [False]
+    predictive = gaussian([0.0, 0.0, 0.0, 0.0, 10.0, 0.0], [1.0, 1.0, 1.0, 1.0, 2.0, 1.0], asked)
+    # 90 % of a Gaussian lie within 1.645 standard deviations, half of it within 0.674.
+    value = torch.tensor([1.64, -1.65, -1.64, 0.6, 13.2, 0.0], dtype=torch.float64)[None, :, None]
+    within = predictive.covers(value).flatten().tolist()
+    assert within == [True, False, True, True, True, False]
+    half = predictive.covers(value, level=0.5).flatten().tolist()
+    assert half == [False, False, False, True, False, False]
+
+
+def test_a_mixture_of_equals_is_the_gaussian():
+    one, same = gaussian([1.0], [2.0]), mixture([0.4, 0.6], [1.0, 1.0], [2.0, 2.0])
+    value = torch.tensor([[[2.5]]], dtype=torch.float64)
+    for function in ("log_prob", "cdf", "crps"):
+        assert_equal(getattr(same, function)(value), getattr(one, function)(value), 1e-12)
+
+
+def test_nan_where_nothing_is_asked_leaves_a_mixture_s_gradients_finite():
+    means = torch.zeros(1, 1, 1, 2, requires_grad=True)
+    mask = torch.zeros(1, 1, 1, dtype=torch.bool)
+    predictive = MixturePredictive(torch.zeros_like(means), means, torch.ones_like(means), mask)
+    predictive.log_likelihood(torch.full((1, 1, 1), nan)).sum().backward()
+    assert means.grad.tolist() == [[[[0.0, 0.0]]]]
+
+
+def test_a_mixture_can_be_moved():
+    moved = mixture([0.5, 0.5], [0.0, 1.0], [1.0, 1.0]).to("meta")
+    assert moved.mean.device == moved.mask.device == torch.device("meta")

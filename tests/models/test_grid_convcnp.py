@@ -4,14 +4,16 @@ import math
 
 import pytest
 import torch
+from benchmarks.attention import write_out_attention
 from torch import Tensor
 from torch.nn import functional
 
 from convcnp.core.cnn import ResNet
+from convcnp.core.heads import GaussianHead
 from convcnp.core.image_task import ImageTask
 from convcnp.errors import SettingError, ShapeError
-from convcnp.models.attncnp import AttnCNP, image_attncnp, write_out_attention
-from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder, grid_convcnp, grid_convcnpxl
+from convcnp.models.attncnp import AttnCNP
+from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
 from helpers import assert_equal, lively, moments, random_images, random_task
 
 every_padding = pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
@@ -23,7 +25,7 @@ def small_model(dim_y: int = 1, padding: str = "unobserved", **options) -> GridC
     encoder = GridEncoder(dim_y, kernel_size=5, padding=padding, **options)
     cnn = ResNet(2, 6, blocks=2, kernel_size=5, padding=padding)
     model = lively(GridConvCNP(encoder, cnn)).eval()
-    assert model.receptive_radius == 6
+    assert model.radius_in_pixels == 6
     return model
 
 
@@ -75,7 +77,7 @@ def test_the_first_layer_is_the_normalised_convolution(filter, has_density, norm
         GridEncoder(
             2,
             kernel_size=3,
-            filter=filter,
+            first_filter=filter,
             has_density=has_density,
             normalise=normalise,
             padding=padding,
@@ -89,12 +91,12 @@ def test_the_first_layer_is_the_normalised_convolution(filter, has_density, norm
 
 
 def test_filters_are_positive_of_any_sign_or_gaussian():
-    absolute, signed, gaussian = (lively(GridEncoder(3, filter=f)).kernel for f in FILTERS)
+    absolute, signed, gaussian = (lively(GridEncoder(3, first_filter=f)).kernel for f in FILTERS)
     assert absolute.min() > 0
     assert signed.min() < 0
     assert gaussian.shape == (3, 1, 9, 9)
     with torch.no_grad():
-        encoder = GridEncoder(1, filter="eq").double()
+        encoder = GridEncoder(1, first_filter="eq").double()
         encoder.log_length_scale.fill_(math.log(2.0))
     assert encoder.kernel[0, 0, 4, 4].item() == pytest.approx(1)
     assert encoder.kernel[0, 0, 4 + 1, 4 - 3].item() == pytest.approx(math.exp(-10 / 8))
@@ -115,24 +117,24 @@ def test_a_normalised_constant_stays_a_constant_however_few_pixels_are_seen():
 @pytest.mark.parametrize(
     "model, count, radius, layers",
     [
-        (grid_convcnp(), 100_691, 12, [1] * 4),
-        (grid_convcnp(dim_y=3), 101_625, 12, [1] * 4),
-        (grid_convcnp(dim_y=3, image_size=64), 93_337, 7, [1] * 4),
-        (grid_convcnpxl(dim_y=3), 407_801, 64, [2] * 6),
-        (grid_convcnp(kernel_size=11), 149_843, 24, [1] * 4),
+        (GridConvCNP.small(), 100_691, 12, [1] * 4),
+        (GridConvCNP.small(dim_y=3), 101_625, 12, [1] * 4),
+        (GridConvCNP.small(dim_y=3, image_size=64), 93_337, 7, [1] * 4),
+        (GridConvCNP.xl(dim_y=3), 407_801, 64, [2] * 6),
+        (GridConvCNP.small(kernel_size=11), 149_843, 24, [1] * 4),
     ],
 )
 def test_presets_have_the_paper_s_layers(model, count, radius, layers):
     assert model.num_parameters == count
-    assert model.receptive_radius == radius
+    assert model.radius_in_pixels == radius
     assert [len(block.layers) for block in model.cnn.blocks] == layers
 
 
 def test_impossible_sizes_are_refused():
     with pytest.raises(SettingError, match="kernel_size must be odd and positive, got 0"):
-        grid_convcnp(kernel_size=0)
+        GridConvCNP.small(kernel_size=0)
     with pytest.raises(SettingError, match="image_size must be a positive number, got -5"):
-        grid_convcnp(image_size=-5)
+        GridConvCNP.small(image_size=-5)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 3), (3, 1), (9, 20)])
@@ -147,7 +149,7 @@ def test_a_ring_smaller_than_the_filters_is_gone_around_more_than_once(shape):
 
 def test_predictions_have_the_shape_of_the_pixels_and_sigma_a_floor():
     task = random_images(3)
-    model = grid_convcnp(dim_y=3, sigma_floor=0.25)
+    model = GridConvCNP.small(dim_y=3, head=GaussianHead(0.25))
     predictive = model(task)
     assert predictive.mean.shape == predictive.stddev.shape == (2, 168, 3)
     assert predictive.mean.dtype == torch.float32
@@ -155,13 +157,14 @@ def test_predictions_have_the_shape_of_the_pixels_and_sigma_a_floor():
     with torch.no_grad():
         model.decoder[-1].bias.fill_(-100.0)
     assert model(task).stddev.max().item() == pytest.approx(0.25, abs=1e-6)
-    assert grid_convcnp().sigma_floor == grid_convcnpxl().sigma_floor == 0.1
+    for model in (GridConvCNP.small(), GridConvCNP.xl()):
+        assert model.to_predictive.sigma_floor == 0.1
 
 
 @every_padding
 @pytest.mark.parametrize("filter", FILTERS)
 def test_every_parameter_has_a_finite_gradient(filter, padding):
-    model, task = small_model(2, padding, filter=filter).train(), random_images(2)
+    model, task = small_model(2, padding, first_filter=filter).train(), random_images(2)
     (-model(task).log_likelihood(task.y_target)).mean().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad.isfinite().all(), name
@@ -174,7 +177,7 @@ def test_every_parameter_has_a_finite_gradient(filter, padding):
 def test_all_or_no_pixels_observed_gives_finite_predictions_and_gradients(
     filter, observed, padding
 ):
-    model = small_model(padding=padding, filter=filter).train()
+    model = small_model(padding=padding, first_filter=filter).train()
     task = random_images(observed=observed)
     assert task.context_mask.float().mean() == observed
     predictive = model(task)
@@ -185,7 +188,7 @@ def test_all_or_no_pixels_observed_gives_finite_predictions_and_gradients(
 
 
 @pytest.mark.parametrize("garbage", [1e9, float("nan"), float("inf")])
-@pytest.mark.parametrize("build", [small_model, lambda: lively(image_attncnp())])
+@pytest.mark.parametrize("build", [small_model, lambda: lively(AttnCNP.for_images())])
 def test_masked_pixels_never_matter(build, garbage):
     model, task = build(), random_images()
     pixels, mask = task.as_images(task.y_target), task.as_images(task.context_mask)
@@ -238,7 +241,7 @@ def test_with_circular_padding_any_shift_of_image_and_mask_shifts_the_prediction
 @pytest.mark.parametrize("padding", ["unobserved", "zeros"])
 def test_in_a_large_frame_a_shift_of_image_and_mask_shifts_the_prediction(padding):
     model, task = small_model(padding=padding), random_images(height=8, width=9)
-    radius, size = model.receptive_radius, 50
+    radius, size = model.radius_in_pixels, 50
     first, second = (
         image_moments(model, framed(task, *at, size, size)) for at in ((20, 20), (22, 17))
     )
@@ -284,7 +287,7 @@ def test_a_model_that_reads_positions_is_found():
 
 
 def test_attention_written_out_predicts_the_same():
-    model = lively(image_attncnp(dim_y=3)).eval()
+    model = lively(AttnCNP.for_images(dim_y=3)).eval()
     task = random_images(3)  # two images with different numbers of observed pixels
     assert len(task.context_mask.sum((1, 2)).unique()) == 2
     expected = moments(model, task)
@@ -300,12 +303,12 @@ def test_attention_written_out_predicts_the_same():
 
 
 def test_the_attncnp_of_images_has_the_paper_s_layers():
-    model = image_attncnp(dim_y=3)
+    model = AttnCNP.for_images(dim_y=3)
     assert isinstance(model, AttnCNP)
     assert len(model.self_attention) == 2
     assert model.cross_attention.num_heads == 8
     assert [layer.out_features for layer in model.decoder[::2]] == [64, 64, 64, 64, 6]
-    assert (model.num_parameters, model.sigma_floor) == (336_390, 0.1)
+    assert (model.num_parameters, model.to_predictive.sigma_floor) == (336_390, 0.1)
 
 
 # --- Refusals -------------------------------------------------------------------------------------
@@ -313,20 +316,18 @@ def test_the_attncnp_of_images_has_the_paper_s_layers():
 
 def test_a_task_that_is_not_made_of_images_is_refused():
     with pytest.raises(ShapeError, match="expected an ImageTask, got Task; build one from"):
-        grid_convcnp()(random_task(2, 1))
+        GridConvCNP.small()(random_task(2, 1))
     with pytest.raises(ShapeError, match="Dy = 3 output channel"):
-        grid_convcnp(dim_y=3)(random_images())
+        GridConvCNP.small(dim_y=3)(random_images())
 
 
 def test_impossible_settings_are_refused(unchecked):
     with pytest.raises(SettingError, match="first_filter must be 'absolute', 'signed' or 'eq'"):
-        grid_convcnp(first_filter="round")
+        GridConvCNP.small(first_filter="round")
     with pytest.raises(SettingError, match="kernel_size must be odd and positive, got 4"):
-        grid_convcnp(kernel_size=4)
+        GridConvCNP.small(kernel_size=4)
     with pytest.raises(SettingError, match="padding must be 'unobserved', 'zeros' or 'circular'"):
-        grid_convcnpxl(padding="none")
-    with pytest.raises(SettingError, match="sigma_floor must be zero or positive, got -1"):
-        grid_convcnp(sigma_floor=-1)
-    for preset in (grid_convcnp, grid_convcnpxl):
+        GridConvCNP.xl(padding="none")
+    for preset in (GridConvCNP.small, GridConvCNP.xl):
         with pytest.raises(SettingError, match="Images have two input dimensions, got Dx = 1"):
             preset(1)

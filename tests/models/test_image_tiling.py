@@ -5,7 +5,7 @@ import torch
 
 from convcnp.core.cnn import ResNet
 from convcnp.errors import SettingError, ShapeError
-from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder, grid_convcnp
+from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
 from convcnp.models.tiling import predict_in_tiles
 from helpers import assert_equal, lively, moments, random_images, random_task
 
@@ -42,7 +42,7 @@ def test_tiles_give_the_numbers_of_one_piece(padding, side, tiles):
 
 @pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
 def test_tiles_of_a_preset_are_equal_in_float32(padding):
-    model = lively(grid_convcnp(dim_y=3, padding=padding)).float().eval()
+    model = lively(GridConvCNP.small(dim_y=3, padding=padding)).float().eval()
     task = random_images(3, batch_size=1, height=50, width=45)
     actual, reports = tiled(model, task, 40)
     assert len(reports) == 4 * 3  # 16 pixels across

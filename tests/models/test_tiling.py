@@ -9,8 +9,9 @@ from torch import Tensor
 from convcnp.core.grid import Grid
 from convcnp.core.task import Task
 from convcnp.errors import SettingError, ShapeError
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
-from convcnp.models.tiling import predict_in_tiles
+from convcnp.models.cnp import CNP
+from convcnp.models.convcnp import ConvCNP
+from convcnp.models.tiling import predict_in_tiles, raw_in_passes
 from helpers import assert_equal, lively, moments, random_task, rebuilt
 
 
@@ -41,7 +42,7 @@ def series(width: float = 30.0, **options: int) -> Task:
 
 
 # Tiles of 4 and 20 units: the networks look 0.7 and 5.5 units around a target.
-PRESETS = {"convcnp": (convcnp, 256), "convcnpxl": (convcnpxl, 1280)}
+PRESETS = {"convcnp": (ConvCNP.small, 256), "convcnpxl": (ConvCNP.xl, 1280)}
 every_preset = pytest.mark.parametrize("preset, cells", PRESETS.values(), ids=PRESETS.keys())
 
 
@@ -52,7 +53,7 @@ def test_tiles_give_the_numbers_of_one_piece(preset, cells, padding):
 
 
 def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks():
-    assert_tiles_equal_one_piece(lively(convcnp_ours()), series(), 1280)
+    assert_tiles_equal_one_piece(lively(ConvCNP.residual()), series(), 1280)
 
 
 @every_preset
@@ -78,7 +79,7 @@ def test_tiles_give_the_numbers_of_one_piece_for_batches_with_masks(preset, cell
 
 def test_tiles_give_the_numbers_of_one_piece_in_the_plane():
     task = random_task(2, num_context=20, num_target=20, width=14.0)
-    assert_tiles_equal_one_piece(lively(convcnp(2, points_per_unit=4)), task, 60**2)
+    assert_tiles_equal_one_piece(lively(ConvCNP.small(2, points_per_unit=4)), task, 60**2)
 
 
 @every_preset
@@ -106,7 +107,7 @@ def test_gaps_in_the_context_are_predicted_as_in_one_piece(preset, cells):
 
 
 def test_without_context_targets_may_be_any_distance_apart():
-    model = lively(convcnp()).eval()
+    model = lively(ConvCNP.small()).eval()
     task = Task.from_arrays([], [], [0.0, 1e6, -1e7])
     prediction, reports = tiled(model, task, 256)
     assert len(reports) == 3
@@ -114,7 +115,7 @@ def test_without_context_targets_may_be_any_distance_apart():
 
 
 def test_a_domain_that_one_piece_refuses_is_predicted_in_tiles():
-    model = lively(convcnp()).eval()
+    model = lively(ConvCNP.small()).eval()
     near = random_task(num_context=5, num_target=4)
     far = Task.from_arrays([1e6, 1e6 + 0.3], [1.0, -1.0], [1e6 + 0.1])
     both = Task(
@@ -127,7 +128,7 @@ def test_a_domain_that_one_piece_refuses_is_predicted_in_tiles():
 
 
 def test_time_stamps_keep_their_precision_in_tiles():
-    model = lively(convcnp()).float().eval()
+    model = lively(ConvCNP.small()).float().eval()
     task = series()
     shifted = rebuilt(task, x_context=task.x_context + 1.7e9, x_target=task.x_target + 1.7e9)
     assert_equal(tiled(model, shifted, 256)[0], tiled(model, task, 256)[0], 1e-4)
@@ -136,11 +137,15 @@ def test_time_stamps_keep_their_precision_in_tiles():
 @pytest.mark.parametrize(
     "model, task, cells_per_tile",
     [
-        (convcnp(), series(100.0, num_context=500), 2048),
-        (convcnp(padding="zeros"), series(100.0, num_context=500), 2048),
-        (convcnpxl(), series(200.0, num_context=500), 4096),
-        (convcnpxl(padding="zeros"), series(200.0, num_context=500), 4096),
-        (convcnp(2, points_per_unit=4.0), random_task(2, num_context=200, width=60.0), 200**2),
+        (ConvCNP.small(), series(100.0, num_context=500), 2048),
+        (ConvCNP.small(padding="zeros"), series(100.0, num_context=500), 2048),
+        (ConvCNP.xl(), series(200.0, num_context=500), 4096),
+        (ConvCNP.xl(padding="zeros"), series(200.0, num_context=500), 4096),
+        (
+            ConvCNP.small(2, points_per_unit=4.0),
+            random_task(2, num_context=200, width=60.0),
+            200**2,
+        ),
     ],
     ids=["convcnp", "convcnp-zeros", "convcnpxl", "convcnpxl-zeros", "convcnp-2d"],
 )
@@ -158,7 +163,7 @@ def test_no_tile_has_a_larger_grid_than_allowed(monkeypatch, model, task, cells_
 
 
 def test_progress_counts_targets_up_to_all_of_them():
-    _, reports = tiled(lively(convcnp()), series(batch_size=2), 256)
+    _, reports = tiled(lively(ConvCNP.small()), series(batch_size=2), 256)
     assert [total for _, total in reports] == [80] * len(reports)
     done = [done for done, _ in reports]
     assert done == sorted(set(done))
@@ -167,12 +172,12 @@ def test_progress_counts_targets_up_to_all_of_them():
 
 def test_a_single_tile_suffices_for_a_small_task():
     task = Task.from_arrays([0.0, 1.0], [0.0, 1.0], [0.0, 0.5, 1.0])
-    assert tiled(lively(convcnp()), task, 2**16)[1] == [(3, 3)]
+    assert tiled(lively(ConvCNP.small()), task, 2**16)[1] == [(3, 3)]
 
 
 @pytest.mark.parametrize("training", [True, False])
 def test_tiles_predict_as_in_evaluation_and_leave_the_model_as_it_was(training):
-    model = lively(convcnpxl(training_margin=0.0)).train(training)
+    model = lively(ConvCNP.xl(training_margin=0.0)).train(training)
     prediction, _ = tiled(model, series(), 1280)
     assert model.training is training
     assert not prediction.requires_grad
@@ -183,7 +188,7 @@ def test_a_model_is_left_as_it_was_after_an_error_as_well():
     def interrupted(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    model = convcnp().train()
+    model = ConvCNP.small().train()
     with pytest.raises(KeyboardInterrupt):
         predict_in_tiles(model, random_task(), progress=interrupted)
     assert model.training
@@ -191,28 +196,54 @@ def test_a_model_is_left_as_it_was_after_an_error_as_well():
 
 def test_the_prediction_carries_the_targets_mask():
     mask = torch.tensor([[[True], [False]] * 3])
-    predictive = predict_in_tiles(convcnp(), rebuilt(random_task(), target_mask=mask))
+    predictive = predict_in_tiles(ConvCNP.small(), rebuilt(random_task(), target_mask=mask))
     assert torch.equal(predictive.mask, mask)
 
 
 # --- Bad input ------------------------------------------------------------------------------------
 
 
-def test_tiles_need_the_exact_margin():
-    expected = r"only with the exact margin, got margin = 0\.5; set margin to None\."
-    with pytest.raises(SettingError, match=expected):
-        predict_in_tiles(convcnp(margin=0.5), random_task())
+def test_tiles_have_the_exact_margin_whatever_the_model_s():
+    exact, cheap = (
+        lively(ConvCNP.small(margin=margin, padding="zeros")).eval() for margin in (None, 0.01)
+    )
+    task = random_task(width=30.0)
+    assert (moments(cheap, task) - moments(exact, task)).abs().max() > 1e-3
+    tiled = predict_in_tiles(cheap, task, cells_per_tile=400)
+    assert_equal(tiled.mean, exact(task).mean.detach(), 1e-9)
+
+
+def test_passes_give_the_numbers_of_each_task_alone():
+    model = lively(ConvCNP.small(points_per_unit=8)).eval()
+    tasks = [random_task(width=width, seed=i) for i, width in enumerate((1.0, 90.0, 3.0, 1.0, 9.0))]
+    reports = []
+    raw = raw_in_passes(
+        model,
+        Task.stack(tasks),
+        cells_per_pass=400,  # the second needs tiles, the others share passes
+        progress=lambda *report: reports.append(report),
+    )
+    for found, task in zip(raw, tasks, strict=True):
+        assert_equal(found[None], model.raw(task).detach(), 1e-9)
+    assert len(reports) >= 1
+    assert model.cells(Task.stack(tasks))[1] > 400 > model.cells(Task.stack(tasks))[0]
+
+
+def test_a_model_that_sees_everything_has_no_tiles():
+    with pytest.raises(SettingError, match="predicts in tiles, got a CNP; predict fewer targets"):
+        predict_in_tiles(CNP(), random_task())
+    assert raw_in_passes(CNP(), random_task(batch_size=3)).shape == (3, 6, 2)
 
 
 @pytest.mark.parametrize("cells", [0, -4])
 def test_tiles_need_cells(cells):
     expected = f"cells_per_tile must be a positive number, got {cells}; choose one above zero"
     with pytest.raises(SettingError, match=expected):
-        predict_in_tiles(convcnp(), random_task(), cells_per_tile=cells)
+        predict_in_tiles(ConvCNP.small(), random_task(), cells_per_tile=cells)
 
 
 def test_tiles_need_a_task_that_fits_the_model():
     with pytest.raises(
         ShapeError, match=r"This model takes tasks with Dx = 1 .* got Dx = 2 and Dy = 1"
     ):
-        predict_in_tiles(convcnp(), random_task(2))
+        predict_in_tiles(ConvCNP.small(), random_task(2))

@@ -10,7 +10,7 @@ from convcnp.data.gp import GPSource
 from convcnp.data.random_series import SeriesSource
 from convcnp.frames.series import Ragged
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ
 from convcnp.predict import batches
 from convcnp.predict.batches import predict_many, reach
@@ -22,7 +22,7 @@ LENGTHS, ASKED = (5, 1, 9, 3, 7), (2, 4, 1, 0, 3)
 
 @pytest.fixture(scope="module")
 def model():
-    return lively(small_convcnp(points_per_unit=4)).eval()
+    return lively(ConvCNP.small(points_per_unit=4)).eval()
 
 
 def ragged(lengths, seed):

@@ -10,8 +10,8 @@ from PIL import Image
 from convcnp.cli import main
 from convcnp.data.images.photo import Photo
 from convcnp.errors import DataError, OutputError, SettingError, ShapeError
-from convcnp.models.convcnp import convcnp
-from convcnp.models.grid_convcnp import GridConvCNP, grid_convcnp
+from convcnp.models.convcnp import ConvCNP
+from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.predict.completion import (
     DEFAULT_MODEL,
     Completion,
@@ -97,11 +97,11 @@ def random_photo(channels: int, missing: float = 0.6) -> Photo:
 
 
 def colour_model():
-    return lively(grid_convcnp(dim_y=3)).float().eval()
+    return lively(GridConvCNP.small(dim_y=3)).float().eval()
 
 
 def grey_model():
-    return lively(grid_convcnp()).float().eval()
+    return lively(GridConvCNP.small()).float().eval()
 
 
 @pytest.mark.parametrize("build", [grey_model, colour_model])
@@ -142,7 +142,7 @@ def test_a_grey_model_sees_the_channels_one_by_one():
 
 def test_a_model_that_is_not_of_images_is_refused():
     with pytest.raises(ShapeError, match="needs a model of images, got a ConvCNP"):
-        complete(convcnp(), random_photo(1))
+        complete(ConvCNP.small(), random_photo(1))
 
 
 def test_pictures_are_written(tmp_path):

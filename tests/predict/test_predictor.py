@@ -9,7 +9,7 @@ import xarray as xr
 
 import convcnp
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.predict.predictor import quantile_name
 from helpers import lively
 
@@ -265,7 +265,7 @@ def test_scores_keep_series_apart(general):
 def pairs():
     """Return a predictor of two channels together."""
     return dataclasses.replace(
-        convcnp.load("eq-convcnp"), name="pairs", model=lively(small_convcnp(1, 2)).eval()
+        convcnp.load("eq-convcnp"), name="pairs", model=lively(ConvCNP.small(1, 2)).eval()
     )
 
 
@@ -279,7 +279,7 @@ def test_a_model_of_two_channels_takes_two_columns_together(pairs):
 
 
 def test_a_model_of_planes_takes_no_series(pairs):
-    planes = dataclasses.replace(pairs, model=small_convcnp(2, 1))
+    planes = dataclasses.replace(pairs, model=ConvCNP.small(2, 1))
     with pytest.raises(ShapeError, match="was not trained on a table of points in the plane"):
         planes.predict((T, Y), AT)
 

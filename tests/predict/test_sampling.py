@@ -6,7 +6,7 @@ import torch
 import convcnp
 from convcnp.core.task import Task
 from convcnp.models.base import Model
-from convcnp.models.convcnp import convcnp as small_convcnp
+from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ, GaussianProcess
 from convcnp.predict.sampling import _far_apart_first, sample_curves
 from helpers import assert_equal, lively
@@ -96,7 +96,7 @@ def test_the_order_of_targets_does_not_matter():
 
 
 def test_far_targets_are_drawn_from_what_is_near_them():
-    model = lively(small_convcnp()).eval()  # sees 0.7 units far
+    model = lively(ConvCNP.small()).eval()  # sees 0.7 units far
     seen = []
 
     def note(_, inputs):
@@ -112,7 +112,7 @@ def test_far_targets_are_drawn_from_what_is_near_them():
 
 
 def test_samples_that_do_not_fit_into_one_pass_are_the_same(monkeypatch):
-    model, task = lively(small_convcnp()).eval(), gap_task(12)
+    model, task = lively(ConvCNP.small()).eval(), gap_task(12)
     together = drawn(model, task, 5, spacing=0.2)
     monkeypatch.setattr(convcnp.predict.sampling, "CELLS", 1)
     assert_equal(drawn(model, task, 5, spacing=0.2), together)

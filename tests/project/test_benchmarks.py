@@ -17,15 +17,16 @@ from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
-from convcnp import ConvCNP, convcnp, convcnpxl
+from convcnp import ConvCNP
+from convcnp.core.heads import GaussianHead
 from convcnp.data.lotka_volterra import LotkaVolterraSource
-from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
+from convcnp.models.grid_convcnp import GridConvCNP
 from helpers import assert_equal, lively, moments, random_images, random_task
 
 PRESETS = [
-    lambda dim_y: convcnp(dim_y=dim_y, sigma_floor=1e-3),
-    lambda dim_y: convcnpxl(dim_y=dim_y),
-    lambda dim_y: convcnpxl(dim_y=dim_y, training_margin=0.1),
+    lambda dim_y: ConvCNP.small(dim_y=dim_y, head=GaussianHead(1e-3)),
+    lambda dim_y: ConvCNP.xl(dim_y=dim_y),
+    lambda dim_y: ConvCNP.xl(dim_y=dim_y, training_margin=0.1),
 ]
 
 
@@ -42,7 +43,7 @@ def test_plain_predictions_are_the_packages(
     assert_equal(moments(copy_weights(model), task), moments(model, task), tolerance)
 
 
-@pytest.mark.parametrize("preset", [grid_convcnp, grid_convcnpxl])
+@pytest.mark.parametrize("preset", [GridConvCNP.small, GridConvCNP.xl])
 @pytest.mark.parametrize("dim_y", [1, 3])
 def test_plain_predictions_of_images_are_the_packages(preset, dim_y) -> None:
     model = lively(preset(dim_y=dim_y, padding="zeros"))
@@ -57,7 +58,7 @@ def test_the_batch_of_images_has_half_its_pixels_observed() -> None:
 
 
 def test_plain_model_has_a_length_scale_per_channel() -> None:
-    plain = copy_weights(convcnp())
+    plain = copy_weights(ConvCNP.small())
     assert sum(parameter.numel() for parameter in plain.parameters()) == 6532  # the public code's
 
 
@@ -71,7 +72,7 @@ def test_plain_tasks_have_the_kernels_covariance() -> None:
 
 
 def test_plain_training_changes_every_weight() -> None:
-    plain = copy_weights(convcnp())
+    plain = copy_weights(ConvCNP.small())
     before = {name: value.clone() for name, value in plain.named_parameters()}
     train_plainly(plain, [(5, 6), (7, 3)], np.random.default_rng(0))
     assert all((value != before[name]).any() for name, value in plain.named_parameters())

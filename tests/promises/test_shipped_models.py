@@ -109,7 +109,7 @@ def test_there_are_trained_convolutional_models():
 @torch.no_grad()
 def test_a_shift_of_image_and_mask_shifts_the_prediction(name):
     model = convcnp.load(name).model
-    radius = model.receptive_radius
+    radius = model.radius_in_pixels
     size = 2 * radius + 40
     generator = torch.Generator().manual_seed(0)
     pixels = torch.zeros(1, size, size, model.dim_y)

@@ -92,7 +92,7 @@ def test_the_first_layers_of_table_6_are_what_their_names_say(
 ):
     experiment = Experiment.load(ROOT / f"experiments/table6/{column}-{change}.toml")
     encoder = experiment.build_model().encoder
-    assert (encoder.filter, encoder.has_density, encoder.normalise) == (
+    assert (encoder.first_filter, encoder.has_density, encoder.normalise) == (
         *(filter, has_density, normalise),
     )
     assert experiment.data["name"] == column
@@ -108,7 +108,7 @@ def test_the_names_of_receptive_fields_are_their_sizes():
         experiment = Experiment.load(path)
         assert experiment.model["padding"] == ("unobserved" if padding == "windows" else padding)
         assert ("window" in experiment.data) == (padding == "windows")
-        assert 2 * experiment.build_model().receptive_radius + 1 == int(size)
+        assert 2 * experiment.build_model().radius_in_pixels + 1 == int(size)
 
 
 def test_a_name_and_a_table_with_a_name_mean_the_same():

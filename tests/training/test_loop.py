@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from convcnp import EQ, Task, convcnp
+from convcnp import EQ, Task
+from convcnp.core.heads import GaussianHead
 from convcnp.data.gp import GPSource
 from convcnp.errors import CheckpointError, DivergedError
+from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import read_tensors
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
 from convcnp.training.loop import (
@@ -43,7 +45,7 @@ def settings(**changes):
 
 def seeded_model():
     torch.manual_seed(0)
-    return convcnp(points_per_unit=16.0)
+    return ConvCNP.small(points_per_unit=16.0)
 
 
 def test_a_constant_schedule_warms_up_and_stays():
@@ -169,7 +171,13 @@ def test_a_cut_checkpoint_is_refused_with_a_sentence(tmp_path):
 def test_a_checkpoint_of_another_model_is_refused_with_a_sentence(tmp_path):
     train(seeded_model(), GPSource(kernel=EQ()), settings(), tmp_path)
     with pytest.raises(CheckpointError, match="must hold a run of this experiment"):
-        train(convcnp(dim_y=2), GPSource(kernel=EQ(), dim_y=2), settings(), tmp_path, resume=True)
+        train(
+            ConvCNP.small(dim_y=2),
+            GPSource(kernel=EQ(), dim_y=2),
+            settings(),
+            tmp_path,
+            resume=True,
+        )
 
 
 def start_worker(directory, pause="none"):
@@ -246,6 +254,8 @@ def test_a_small_model_learns_in_a_minute(tmp_path):
     chosen = TrainingSettings(
         steps=1200, learning_rate=2e-3, schedule="cosine", validate_every=400, validation_tasks=200
     )
-    progress = train(convcnp(sigma_floor=1e-3), GPSource(kernel=EQ()), chosen, tmp_path)
+    progress = train(
+        ConvCNP.small(head=GaussianHead(1e-3)), GPSource(kernel=EQ()), chosen, tmp_path
+    )
     assert math.isfinite(progress.best_score)
     assert progress.best_score > -0.2

@@ -3,128 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, TypedDict, Unpack
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from convcnp.core.convolution import Activation, Convolution, LayerOptions, ResidualBlocks
 from convcnp.core.grid import Field, Padding
-from convcnp.core.separable import separable
-from convcnp.errors import SettingError, check_not_negative, check_positive
-
-Activation = Literal["relu", "gelu"]
-
-# For a convolution's output, which is needed nowhere else and may be changed in place, and for the
-# constant beyond the grid, which may not.
-_ACTIVATIONS: dict[Activation, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
-    "relu": (torch.relu_, torch.relu),
-    "gelu": (functional.gelu, functional.gelu),
-}
-
-
-class _LayerOptions(TypedDict):
-    """What all convolutions of a network have in common."""
-
-    kernel_size: int
-    padding: Padding
-    activation: Activation
-
-
-class Convolution(nn.Module):
-    r"""Convolve a field, with a choice of what lies beyond the grid.
-
-    An activation, if one is named, follows.
-
-    `unobserved` continues every channel with the constant :math:`c` that it has far from all data:
-    :math:`w * (h - c)` with zeros beyond the grid, plus the response of :math:`w` to :math:`c`. The
-    result is that of the infinite domain, and the edge cannot be seen.
-
-    Args:
-        dim: Input dimensions, 1 or 2. One dimension is an image of height one, because torch's 2-D
-            convolutions read channel-last memory as it is, and are the quicker for it.
-        stride: Keep every `stride`-th cell, beginning with the first.
-    """
-
-    def __init__(
-        self,
-        dim: int,
-        channels_in: int,
-        channels_out: int,
-        *,
-        kernel_size: int,
-        padding: Padding,
-        stride: int = 1,
-        activation: Activation | None = None,
-    ) -> None:
-        super().__init__()
-        if activation not in (None, *_ACTIVATIONS):
-            raise SettingError(
-                f"activation must be 'relu' or 'gelu', got {activation!r}; choose one."
-            )
-        check_layer(dim, kernel_size, padding, channels_in, channels_out)
-        self.padding, self.activation = padding, activation
-        self.conv = nn.Conv2d(
-            channels_in,
-            channels_out,
-            (1, kernel_size) if dim == 1 else kernel_size,
-            (1, stride) if dim == 1 else stride,
-            padding=(0, kernel_size // 2) if dim == 1 else kernel_size // 2,
-            padding_mode="circular" if padding == "circular" else "zeros",
-        )
-
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B D P Q"], Float[Tensor, " D"]]:
-        """Return the new values, channel first, and their constant far from data."""
-        assert self.conv.bias is not None
-        response = self.conv.weight.sum((2, 3)) @ beyond + self.conv.bias
-        if self.padding == "unobserved":
-            # Adding the negative: the gradient of a subtraction would negate a whole field.
-            h = self.conv._conv_forward(h + (-beyond)[:, None, None], self.conv.weight, response)
-        else:
-            h = self.conv(h)
-        if self.activation is None:
-            return h, response
-        on_field, on_constant = _ACTIVATIONS[self.activation]
-        return on_field(h), on_constant(response)
-
-
-def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:
-    """Refuse a layer that cannot be."""
-    if dim not in (1, 2):
-        raise SettingError(f"dim must be 1 or 2, got {dim}; other grids have no convolutions here.")
-    check_kernel(kernel_size, padding)
-    if min(channels) < 1:
-        shown = " and ".join(map(str, channels))
-        raise SettingError(f"channels must be positive, got {shown}; use at least 1.")
-
-
-def check_kernel(kernel_size: int, padding: Padding) -> None:
-    """Refuse a kernel without a centre, and a padding that does not exist."""
-    if padding not in ("unobserved", "zeros", "circular"):
-        raise SettingError(
-            f"padding must be 'unobserved', 'zeros' or 'circular', got {padding!r}; choose one."
-        )
-    if kernel_size < 1 or kernel_size % 2 == 0:
-        raise SettingError(
-            f"kernel_size must be odd and positive, got {kernel_size}; an even kernel has no "
-            "centre."
-        )
-
-
-def wrapped(image: Float[Tensor, "B H W C"], rows: int, columns: int) -> Float[Tensor, "B P Q C"]:
-    """Continue an image by so many rows and columns on either side, as if it were a ring."""
-    while rows or columns:
-        # Torch goes around a ring once at most. Three rounds of a ring are a ring again.
-        down, right = min(rows, image.shape[1]), min(columns, image.shape[2])
-        around = (0, 0, right, right, down, down)  # as a volume, whose channels stay last in memory
-        image = functional.pad(image[None], around, mode="circular")[0]
-        rows, columns = rows - down, columns - right
-    return image
+from convcnp.core.separable import SeparableBlock
+from convcnp.errors import SettingError, check_not_negative
 
 
 class CNN(nn.Module, ABC):
@@ -196,28 +86,6 @@ class SimpleCNN(CNN):
         return h, beyond
 
 
-class ResidualBlocks(nn.Module):
-    """Convolutions that each add to what they read: `h + activation(conv(h))`."""
-
-    def __init__(
-        self, blocks: int, dim: int, channels: int, **options: Unpack[_LayerOptions]
-    ) -> None:
-        super().__init__()
-        check_not_negative("blocks", blocks)
-        self.layers = nn.ModuleList(
-            Convolution(dim, channels, channels, **options) for _ in range(blocks)
-        )
-
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
-        """Apply the blocks one after the other."""
-        for layer in self.layers:
-            change, change_beyond = layer(h, beyond)
-            h, beyond = h + change, beyond + change_beyond
-        return h, beyond
-
-
 class UNet(CNN):
     """Halve the resolution layer by layer and double it again, with skips (App. C.1, "ConvCNPXL").
 
@@ -259,7 +127,7 @@ class UNet(CNN):
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
         self.receptive_radius = (self.multiple - 1) * (2 * reach + 1 + 3 * blocks * reach)
-        options = _LayerOptions(kernel_size=kernel_size, padding=padding, activation=activation)
+        options = LayerOptions(kernel_size=kernel_size, padding=padding, activation=activation)
         into_down = (channels_in, *down[:-1])
         into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))
         self.down = nn.ModuleList(
@@ -293,66 +161,6 @@ class UNet(CNN):
         return functional.interpolate(
             h, scale_factor=(1 if self.dim == 1 else 2, 2), mode="nearest"
         )
-
-
-class SeparableConvolution(nn.Module):
-    """Take a ReLU, convolve every channel with a kernel of its own, and mix the channels.
-
-    Dimensions, and what lies beyond the grid, are those of `Convolution`.
-    """
-
-    # Paper: says "convolutional layers with ReLU activations", not where these stand. With the ReLU
-    # first, nothing stands in the way of what residual blocks hand on.
-    def __init__(self, dim: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
-        super().__init__()
-        check_layer(dim, kernel_size, padding, channels)
-        self.padding = padding
-        size = (1, kernel_size) if dim == 1 else (kernel_size, kernel_size)
-        self.reach = (size[0] // 2, size[1] // 2)
-        self.depthwise = nn.Conv2d(channels, channels, size, groups=channels)
-        self.pointwise = nn.Conv2d(channels, channels, 1)
-
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
-        """Return the convolved values, channel first, and their constant far from data."""
-        kernel, bias = self.depthwise.weight, self.depthwise.bias
-        mixing, shift = self.pointwise.weight, self.pointwise.bias
-        assert bias is not None
-        assert shift is not None
-        beyond = torch.relu(beyond)
-        response = kernel.sum((1, 2, 3)) * beyond + bias
-        far = functional.linear(response, mixing[:, :, 0, 0], shift)
-        if self.padding == "unobserved":
-            return separable(h, beyond, kernel, response, mixing, shift, padding=self.reach), far
-        zeros = self.reach
-        if self.padding == "circular":
-            h, zeros = wrapped(h.movedim(1, -1), *self.reach).movedim(-1, 1), (0, 0)
-        level = torch.zeros_like(beyond)
-        return separable(h, level, kernel, bias, mixing, shift, padding=zeros), far
-
-
-class SeparableBlock(nn.Module):
-    """Add to a field what separable convolutions make of it: `h + conv(relu(h))` with one layer."""
-
-    def __init__(
-        self, layers: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
-    ) -> None:
-        super().__init__()
-        check_positive("layers", layers)
-        self.layers = nn.ModuleList(
-            SeparableConvolution(dim, channels, kernel_size=kernel_size, padding=padding)
-            for _ in range(layers)
-        )
-
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
-        """Apply the layers one after the other, and add what they read."""
-        change, change_beyond = h, beyond
-        for layer in self.layers:
-            change, change_beyond = layer(change, change_beyond)
-        return h + change, beyond + change_beyond
 
 
 class ResNet(CNN):

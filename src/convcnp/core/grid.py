@@ -16,6 +16,8 @@ from convcnp.errors import GridTooLargeError
 
 Padding = Literal["unobserved", "zeros", "circular"]
 
+MAX_CELLS = 2**24  # of the grids of one forward pass: more would not fit into memory
+
 
 class Field(NamedTuple):
     """A function on a grid, and the one value it takes far from all data.
@@ -88,7 +90,6 @@ def covering_grid(
     *,
     multiple: int = 1,
     anchor: Float[Tensor, "B Dx"] | None = None,
-    max_cells: int = 2**24,
 ) -> Grid:
     """Return the grid that covers context and targets with a margin around both.
 
@@ -97,27 +98,39 @@ def covering_grid(
     Args:
         anchor: A point that falls on a grid cell, in place of the smallest context input.
     """
+    origin, lengths = extent(task, spacing, margin, multiple=multiple, anchor=anchor)
+    shape: list[float] = lengths.amax(0).tolist()
+    if not task.batch_size * math.prod(shape) <= MAX_CELLS:
+        _refuse(task.batch_size, shape, spacing)
+    return Grid(origin, spacing, tuple(int(length) for length in shape))
+
+
+def extent(
+    task: Task,
+    spacing: float,
+    margin: Margin,
+    *,
+    multiple: int = 1,
+    anchor: Float[Tensor, "B Dx"] | None = None,
+) -> tuple[Float[Tensor, "B Dx"], Float[Tensor, "B Dx"]]:
+    """Return where the grid of each task begins, and its cells along each dimension, in float64."""
     context, target = ranges(task)
     # The grid hangs on the context, not on the targets: a network that downsamples by `multiple`
     # then sees every point in the same phase, and an added target cannot change the other
     # predictions.
     anchor = context[0] if anchor is None else anchor
-
     block = spacing * multiple
     first = ((-margin.end(-context[0], -target[0]) - anchor) / block).floor()  # (B, Dx), in blocks
     last = ((margin.end(context[1], target[1]) - anchor) / block).floor() + 1
-    blocks: list[float] = (last - first).amax(0).clamp(min=1).tolist()  # rounding may leave none
-    shape = [length * multiple for length in blocks]
-    if not task.batch_size * math.prod(shape) <= max_cells:
-        _refuse(task.batch_size, shape, spacing, max_cells)
-    return Grid(anchor + first * block, spacing, tuple(int(length) for length in shape))
+    blocks = (last - first).clamp(min=1)  # rounding may leave none
+    return anchor + first * block, blocks * multiple
 
 
-def _refuse(batch_size: int, shape: list[float], spacing: float, max_cells: int) -> None:
+def _refuse(batch_size: int, shape: list[float], spacing: float) -> None:
     cells = batch_size * math.prod(shape)
     size = " x ".join(f"{length:,.0f}" for length in shape)
     raise GridTooLargeError(
-        f"The grid must have at most {max_cells:,} cells, got {size} cells of {spacing:g} for "
+        f"The grid must have at most {MAX_CELLS:,} cells, got {size} cells of {spacing:g} for "
         f"{batch_size} task(s): {cells:,.0f} in all, about "
         f"{cells * 32 * 4 * 3 / 1e9:,.1f} GB for three layers of 32 channels in float32. Use "
         "convcnp.predict_in_tiles, fewer tasks at once, fewer points per unit, or rescale the "

@@ -1,48 +1,51 @@
-"""Predictive distributions."""
+"""Predictive distributions: what a model answers with, whatever its shape."""
 
 from __future__ import annotations
+
+import math
+from abc import abstractmethod
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.distributions import Normal
+from torch.distributions import Distribution, Normal
 
 from convcnp.errors import SettingError, ShapeError
 
+_BISECTIONS = 60  # halvings of a bracket: more than float64 can tell apart
+_SMALLEST = 1e-300  # keeps the logarithm and the quotient of what underflowed finite
 
-class GaussianPredictive(Normal):
-    """Independent Gaussians at the targets, with a mask of the outputs that were asked for.
 
-    A `torch.distributions.Normal`: `mean`, `stddev`, `sample`, `rsample`, `cdf` and `icdf` are its
-    own.
+class Predictive(Distribution):
+    """Independent distributions at the targets, with a mask of the outputs that were asked for.
+
+    A `torch.distributions.Distribution`. A new one is a subclass with `mean`, `stddev`, `cdf`,
+    `crps`, `affine`, and the methods below that begin with an underscore. Nobody else needs to know
+    its shape: bands ask for `quantile`, calibration for `cdf`, scores for `log_prob` and `crps`.
 
     Args:
         mask: Where it is false, `log_prob` is zero whatever the value.
+
+    Example:
+        >>> mean, mask = torch.zeros(1, 1, 1), torch.ones(1, 1, 1, dtype=torch.bool)
+        >>> predictive: Predictive = GaussianPredictive(mean, mean + 2, mask)
+        >>> round(predictive.quantile(0.95).item(), 2)
+        3.29
     """
 
-    def __init__(
-        self,
-        mean: Float[Tensor, "B M Dy"],
-        stddev: Float[Tensor, "B M Dy"],
-        mask: Bool[Tensor, "B M Dy"],
-    ) -> None:
-        super().__init__(mean, stddev, validate_args=False)
-        self.mask = mask
-
-    def to(self, device: torch.device | str) -> GaussianPredictive:
-        """Move every tensor to a device."""
-        return GaussianPredictive(*(t.to(device) for t in (self.mean, self.stddev, self.mask)))
+    arg_constraints = {}  # noqa: RUF012 - as torch declares it: parameters are checked elsewhere
+    mask: Bool[Tensor, "B M Dy"]
 
     def log_prob(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the log-density of each output, zero where it was not asked for."""
-        if value.shape != self.mean.shape:
+        if value.shape != self.mask.shape:
             raise ShapeError(
                 "log_prob needs one value per target and channel: expected "
-                f"{tuple(self.mean.shape)}, got {tuple(value.shape)}; pass task.y_target."
+                f"{tuple(self.mask.shape)}, got {tuple(value.shape)}; pass task.y_target."
             )
         # Masking the value, not only the result: NaN would survive in the gradient.
         value = torch.where(self.mask, value.to(self.mean), self.mean.detach())
-        return torch.where(self.mask, super().log_prob(value), 0)  # type: ignore[no-untyped-call]
+        return torch.where(self.mask, self._log_density(value), 0)
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
         """Return each task's log-likelihood per target point, summed over its channels.
@@ -52,11 +55,243 @@ class GaussianPredictive(Normal):
         count = self.mask.any(-1).sum(1).clamp(min=1)
         return self.log_prob(value).sum((1, 2)) / count
 
-    def quantile(self, level: float) -> Float[Tensor, "B M Dy"]:
+    def quantile(self, level: float | Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the value that an output stays below with probability `level`."""
-        if not 0 < level < 1:
+        levels = torch.as_tensor(level, dtype=torch.float64, device=self.mean.device)
+        if not ((levels > 0) & (levels < 1)).all():
             raise SettingError(
                 f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the "
                 "5 % quantile."
             )
-        return self.icdf(torch.as_tensor(level).to(self.mean))  # type: ignore[no-untyped-call]
+        return self._quantile(levels.expand(self.mask.shape)).to(self.mean)
+
+    def covers(self, value: Float[Tensor, "B M Dy"], level: float = 0.9) -> Bool[Tensor, "B M Dy"]:
+        """Tell which outputs asked for lie in the central interval of this probability."""
+        below, above = self.quantile((1 - level) / 2), self.quantile((1 + level) / 2)
+        return (below <= value) & (value <= above) & self.mask
+
+    def sample(  # type: ignore[override]  # torch's has no generator
+        self, sample_shape: tuple[int, ...] = (), generator: torch.Generator | None = None
+    ) -> Float[Tensor, "*S B M Dy"]:
+        """Draw outputs, each independently of the others."""
+        with torch.no_grad():
+            return self._sample(torch.Size(sample_shape), generator)
+
+    @abstractmethod
+    def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        """Return the continuous ranked probability score of each output; smaller is better.
+
+        It has the units of the output, and is zero where the output was not asked for.
+        """
+
+    @abstractmethod
+    def affine(
+        self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
+    ) -> Predictive:
+        """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
+
+    @abstractmethod
+    def to(self, device: torch.device | str) -> Predictive:
+        """Move every tensor to a device."""
+
+    @abstractmethod
+    def _log_density(self, value: Tensor) -> Tensor:
+        """Return the log-density of each output, whatever the mask says."""
+
+    @abstractmethod
+    def _quantile(self, levels: Tensor) -> Tensor:
+        """Return the quantiles of levels between zero and one, which are in float64."""
+
+    @abstractmethod
+    def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
+        """Draw as many outputs as the shape says."""
+
+
+class GaussianPredictive(Predictive, Normal):
+    """Independent Gaussians at the targets; a `torch.distributions.Normal` as well.
+
+    Example:
+        >>> mask = torch.ones(1, 2, 1, dtype=torch.bool)
+        >>> predictive = GaussianPredictive(torch.zeros(1, 2, 1), torch.ones(1, 2, 1), mask)
+        >>> predictive.log_likelihood(torch.zeros(1, 2, 1)).item()
+        -0.9189385175704956
+    """
+
+    def __init__(
+        self,
+        mean: Float[Tensor, "B M Dy"],
+        stddev: Float[Tensor, "B M Dy"],
+        mask: Bool[Tensor, "B M Dy"],
+    ) -> None:
+        Normal.__init__(self, mean, stddev, validate_args=False)
+        self.mask = mask
+
+    def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        r"""Return the continuous ranked probability score of each output; smaller is better.
+
+        With :math:`z = (y - \mu) / \sigma` (Gneiting and Raftery, 2007):
+
+        .. math:: \sigma \big(z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi}\big)
+        """
+        z = (value - self.mean) / self.stddev
+        score = _absolute_mean(z, torch.ones_like(z)) - 1 / math.sqrt(math.pi)
+        return torch.where(self.mask, self.stddev * score, 0)
+
+    def affine(
+        self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
+    ) -> GaussianPredictive:
+        """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
+        spread = torch.hypot(own := self.stddev * scale, torch.as_tensor(scatter).to(own))
+        return GaussianPredictive(self.mean * scale + shift, spread, self.mask)
+
+    def to(self, device: torch.device | str) -> GaussianPredictive:
+        """Move every tensor to a device."""
+        return GaussianPredictive(
+            self.mean.to(device), self.stddev.to(device), self.mask.to(device)
+        )
+
+    def _log_density(self, value: Tensor) -> Tensor:
+        return Normal.log_prob(self, value)
+
+    def _quantile(self, levels: Tensor) -> Tensor:
+        return self.mean + self.stddev * torch.special.ndtri(levels)
+
+    def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
+        noise = _normal((*shape, *self.mean.shape), self.mean, generator)
+        return self.mean + self.stddev * noise
+
+
+class MixturePredictive(Predictive):
+    r"""Independent mixtures of Gaussians at the targets: either up here or down there.
+
+    .. math:: p(y) = \sum_k w_k \, \mathcal N(y; \mu_k, \sigma_k^2)
+
+    Args:
+        logits: Logarithms of the weights, up to a constant; the components are last.
+        means: Mean of every component.
+        stddevs: Standard deviation of every component.
+
+    Example:
+        >>> zeros, mask = torch.zeros(1, 1, 1, 2), torch.ones(1, 1, 1, dtype=torch.bool)
+        >>> two = MixturePredictive(zeros, torch.tensor([[[[-1.0, 1.0]]]]), zeros + 0.1, mask)
+        >>> round(two.stddev.item(), 3), round(two.quantile(0.25).item(), 3)
+        (1.005, -1.0)
+    """
+
+    def __init__(
+        self,
+        logits: Float[Tensor, "B M Dy K"],
+        means: Float[Tensor, "B M Dy K"],
+        stddevs: Float[Tensor, "B M Dy K"],
+        mask: Bool[Tensor, "B M Dy"],
+    ) -> None:
+        super().__init__(mask.shape, validate_args=False)
+        self.log_weights = torch.log_softmax(logits, -1)
+        self.means, self.stddevs, self.mask = means, stddevs, mask
+
+    @property
+    def weights(self) -> Float[Tensor, "B M Dy K"]:
+        """The probability of every component."""
+        return self.log_weights.exp()
+
+    @property
+    def mean(self) -> Float[Tensor, "B M Dy"]:
+        """The mean of the mixture."""
+        return (self.weights * self.means).sum(-1)
+
+    @property
+    def variance(self) -> Float[Tensor, "B M Dy"]:
+        """Variances within components, and of the components' means."""
+        away = self.means - self.mean[..., None]
+        return (self.weights * (self.stddevs**2 + away**2)).sum(-1)
+
+    @property
+    def stddev(self) -> Float[Tensor, "B M Dy"]:
+        """The standard deviation of the mixture."""
+        return self.variance.sqrt()
+
+    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        """Return the probability of a smaller output."""
+        z = (value[..., None] - self.means) / self.stddevs
+        return (self.weights * torch.special.ndtr(z)).sum(-1)
+
+    def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        r"""Return the continuous ranked probability score of each output; smaller is better.
+
+        With :math:`A(\mu, \sigma) = \mathbb E |\mathcal N(\mu, \sigma^2)|` (Grimit et al., 2006):
+
+        .. math:: \sum_i w_i A(y - \mu_i, \sigma_i) - \tfrac12 \sum_{ij} w_i w_j
+                  A\big(\mu_i - \mu_j, \sqrt{\sigma_i^2 + \sigma_j^2}\big)
+        """
+        weights = self.weights
+        away = _absolute_mean(value[..., None] - self.means, self.stddevs)
+        between = _absolute_mean(
+            self.means[..., None] - self.means[..., None, :],
+            torch.hypot(self.stddevs[..., None], self.stddevs[..., None, :]),
+        )
+        pairs = weights[..., None] * weights[..., None, :]
+        score = (weights * away).sum(-1) - 0.5 * (pairs * between).sum((-2, -1))
+        return torch.where(self.mask, score, 0)
+
+    def affine(
+        self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
+    ) -> MixturePredictive:
+        """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
+        shift, scale, scatter = (
+            torch.as_tensor(part)[..., None] for part in (shift, scale, scatter)
+        )
+        own = self.stddevs * scale
+        return MixturePredictive(
+            self.log_weights.to(own),
+            self.means * scale + shift,
+            torch.hypot(own, scatter.to(own)),
+            self.mask,
+        )
+
+    def to(self, device: torch.device | str) -> MixturePredictive:
+        """Move every tensor to a device."""
+        return MixturePredictive(
+            self.log_weights.to(device),
+            self.means.to(device),
+            self.stddevs.to(device),
+            self.mask.to(device),
+        )
+
+    def _log_density(self, value: Tensor) -> Tensor:
+        components = Normal(self.means, self.stddevs, validate_args=False)
+        densities = components.log_prob(value[..., None])
+        return torch.logsumexp(self.log_weights + densities, -1)
+
+    def _quantile(self, levels: Tensor) -> Tensor:
+        # A mixture's quantile lies between those of its components: a bracket that cannot fail.
+        own = self.means + self.stddevs * torch.special.ndtri(levels)[..., None]
+        low, high = own.amin(-1), own.amax(-1)  # in float64
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            is_below = self.cdf(middle) < levels
+            low, high = torch.where(is_below, middle, low), torch.where(is_below, high, middle)
+        return 0.5 * (low + high)
+
+    def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
+        count = math.prod(shape)
+        choices = self.weights.flatten(0, -2)  # (outputs, K)
+        chosen = torch.multinomial(choices, count, replacement=True, generator=generator)
+        chosen = chosen.T.reshape(*shape, *self.mask.shape, 1)
+        means, stddevs = (
+            parameter.expand(*shape, *parameter.shape).gather(-1, chosen)[..., 0]
+            for parameter in (self.means, self.stddevs)
+        )
+        return means + stddevs * _normal(tuple(means.shape), means, generator)
+
+
+def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:
+    """Return the mean of the absolute value of a Gaussian."""
+    z = mean / stddev.clamp(min=_SMALLEST)
+    density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    return mean * torch.erf(z / math.sqrt(2)) + 2 * stddev * density
+
+
+def _normal(shape: tuple[int, ...], like: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Draw standard normals where the generator is, and move them to where they are needed."""
+    device = like.device if generator is None else generator.device
+    return torch.randn(shape, dtype=like.dtype, device=device, generator=generator).to(like)

@@ -1,4 +1,4 @@
-"""A depthwise separable convolution with a quick gradient on a CPU."""
+"""Depthwise separable convolutions, with a quick gradient on a CPU."""
 
 from __future__ import annotations
 
@@ -7,11 +7,75 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
-from torch.nn.functional import conv2d, pad
+from torch.nn.functional import conv2d, linear, pad
+
+from convcnp.core.convolution import check_layer, wrapped
+from convcnp.core.grid import Padding
+from convcnp.errors import check_positive
 
 _QUICK_WIDTH = 3  # the widest depthwise kernel whose weight gradient oneDNN has quick code for
+
+
+class SeparableConvolution(nn.Module):
+    """Take a ReLU, convolve every channel with a kernel of its own, and mix the channels.
+
+    Dimensions, and what lies beyond the grid, are those of `Convolution`.
+    """
+
+    # Paper: says "convolutional layers with ReLU activations", not where these stand. With the ReLU
+    # first, nothing stands in the way of what residual blocks hand on.
+    def __init__(self, dim: int, channels: int, *, kernel_size: int, padding: Padding) -> None:
+        super().__init__()
+        check_layer(dim, kernel_size, padding, channels)
+        self.padding = padding
+        size = (1, kernel_size) if dim == 1 else (kernel_size, kernel_size)
+        self.reach = (size[0] // 2, size[1] // 2)
+        self.depthwise = nn.Conv2d(channels, channels, size, groups=channels)
+        self.pointwise = nn.Conv2d(channels, channels, 1)
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+        """Return the convolved values, channel first, and their constant far from data."""
+        kernel, bias = self.depthwise.weight, self.depthwise.bias
+        mixing, shift = self.pointwise.weight, self.pointwise.bias
+        assert bias is not None
+        assert shift is not None
+        beyond = torch.relu(beyond)
+        response = kernel.sum((1, 2, 3)) * beyond + bias
+        far = linear(response, mixing[:, :, 0, 0], shift)
+        if self.padding == "unobserved":
+            return separable(h, beyond, kernel, response, mixing, shift, padding=self.reach), far
+        zeros = self.reach
+        if self.padding == "circular":
+            h, zeros = wrapped(h.movedim(1, -1), *self.reach).movedim(-1, 1), (0, 0)
+        level = torch.zeros_like(beyond)
+        return separable(h, level, kernel, bias, mixing, shift, padding=zeros), far
+
+
+class SeparableBlock(nn.Module):
+    """Add to a field what separable convolutions make of it: `h + conv(relu(h))` with one layer."""
+
+    def __init__(
+        self, layers: int, dim: int, channels: int, *, kernel_size: int, padding: Padding
+    ) -> None:
+        super().__init__()
+        check_positive("layers", layers)
+        self.layers = nn.ModuleList(
+            SeparableConvolution(dim, channels, kernel_size=kernel_size, padding=padding)
+            for _ in range(layers)
+        )
+
+    def forward(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+        """Apply the layers one after the other, and add what they read."""
+        change, change_beyond = h, beyond
+        for layer in self.layers:
+            change, change_beyond = layer(change, change_beyond)
+        return h + change, beyond + change_beyond
 
 
 def separable(

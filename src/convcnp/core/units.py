@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 
 _SMALLEST_GAP = 1 / 16  # of the mean gap: bursts of observations make no typical gap smaller
@@ -54,14 +54,9 @@ class Units:
             task.target_mask,
         )
 
-    def to_user(
-        self, x: Float[Tensor, "B M Dx"], predictive: GaussianPredictive
-    ) -> GaussianPredictive:
+    def to_user(self, x: Float[Tensor, "B M Dx"], predictive: Predictive) -> Predictive:
         """Put predictions at these inputs (in the user's units) back into the user's units."""
-        mean = predictive.mean.double() * self.scale + self.trend(x)
-        own = predictive.stddev.double() * self.scale
-        stddev = torch.hypot(own, torch.as_tensor(self.scatter).to(own))
-        return GaussianPredictive(mean, stddev, predictive.mask)
+        return predictive.affine(self.trend(x), self.scale, self.scatter)
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import Normaliser, PerSeries
 from convcnp.data.source import Familiar, Part
@@ -75,7 +75,7 @@ class SeriesSource:
         """Return the same kinds of series, each of its own length; other seeds, other series."""
         return replace(self, sizes="task")
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction: it is not known."""
         return None
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
 from convcnp.errors import SettingError, check_positive
@@ -39,7 +39,7 @@ class Source(Protocol):
     def draw(self, batch_size: int, generator: torch.Generator) -> Task:
         """Draw a batch; the same state of the generator gives the same tasks."""
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction, where it is known."""
 
 
@@ -218,6 +218,6 @@ class FunctionSource(ABC):
     ) -> Float[Tensor, "B K Dy"]:
         """Draw one function per task and return its values at the inputs."""
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction, where it is known: here it is not."""
         return None

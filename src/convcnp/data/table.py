@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser, OwnLevel
 from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
@@ -337,7 +337,7 @@ class TableSource(Layout):
         """Return the source of the series, stretches or regions that training never sees."""
         return replace(self, part=part, read=self.rows)
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction: it is not known."""
         return None
 

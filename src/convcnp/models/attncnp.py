@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from convcnp.core.heads import Head, make_pixel_head
 from convcnp.core.task import Task
 from convcnp.errors import SettingError, check_not_negative
 from convcnp.models.cnp import CNP, mlp
@@ -38,15 +39,38 @@ class AttnCNP(CNP):
         num_heads: int = 8,
         self_attention: int = 0,
         decoder: Sequence[int] | None = None,
-        sigma_floor: float = 0.0,
+        head: Head | None = None,
     ) -> None:
-        super().__init__(dim_x, dim_y, width=width, decoder=decoder, sigma_floor=sigma_floor)
+        super().__init__(dim_x, dim_y, width=width, decoder=decoder, head=head)
         check_not_negative("self_attention", self_attention)
         self.input_embedding = mlp([dim_x, width, width])
         self.self_attention = nn.ModuleList(
             SelfAttention(width, num_heads) for _ in range(self_attention)
         )
         self.cross_attention = Attention(width, num_heads)
+
+    @classmethod
+    def for_images(
+        cls,
+        dim_x: int = 2,
+        dim_y: int = 1,
+        *,
+        self_attention: int = 2,
+        head: Head | None = None,
+    ) -> AttnCNP:
+        """Build the paper's AttnCNP for images (Appendix B).
+
+        Example:
+            >>> AttnCNP.for_images(dim_y=3).num_parameters
+            336390
+        """
+        return cls(
+            dim_x,
+            dim_y,
+            self_attention=self_attention,
+            decoder=(64, 64, 64, 64),
+            head=head or make_pixel_head(),
+        )
 
     def encode(
         self, task: Task, points: Float[Tensor, "B N C"], dtype: torch.dtype
@@ -93,30 +117,6 @@ class Attention(nn.Module):
         return self.output(torch.where(empty[:, None, None], 0, mixed))
 
 
-def written_out_attention(
-    q: Float[Tensor, "B heads M C"],
-    k: Float[Tensor, "B heads N C"],
-    v: Float[Tensor, "B heads N C"],
-    attn_mask: Bool[Tensor, "B 1 1 N"] | None = None,
-) -> Float[Tensor, "B heads M C"]:
-    """Do what `scaled_dot_product_attention` does, holding the weights of all pairs of points."""
-    similarity = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5  # (B, heads, M, N)
-    if attn_mask is not None:
-        similarity = similarity.masked_fill(~attn_mask, -torch.inf)
-    return torch.softmax(similarity, -1) @ v
-
-
-def write_out_attention(model: AttnCNP) -> AttnCNP:
-    """Let a model hold the weights of all pairs of points, as in the paper's time, and return it.
-
-    The predictions stay; memory then grows with the number of context points times targets.
-    """
-    for module in model.modules():
-        if isinstance(module, Attention):
-            module.attend = written_out_attention
-    return model
-
-
 class SelfAttention(nn.Module):
     """Attention among the context points, then a feed-forward layer, each with skip and norm."""
 
@@ -132,25 +132,3 @@ class SelfAttention(nn.Module):
         """Return the context points, each knowing of the others."""
         points = self.norm_attention(points + self.attention(points, points, points, present))
         return self.norm_feed_forward(points + self.feed_forward(points))
-
-
-def image_attncnp(
-    dim_x: int = 2,
-    dim_y: int = 1,
-    *,
-    self_attention: int = 2,
-    sigma_floor: float = 0.1,
-) -> AttnCNP:
-    """Build the paper's AttnCNP for images (Appendix B).
-
-    Example:
-        >>> image_attncnp(dim_y=3).num_parameters
-        336390
-    """
-    return AttnCNP(
-        dim_x,
-        dim_y,
-        self_attention=self_attention,
-        decoder=(64, 64, 64, 64),
-        sigma_floor=sigma_floor,
-    )

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
-from torch import nn
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-from convcnp.core.predictive import GaussianPredictive
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from convcnp.core.heads import Head
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
-from convcnp.errors import ShapeError, check_positive
+from convcnp.errors import SettingError, ShapeError, check_positive
+
+
+class Tile(NamedTuple):
+    """Some targets of one task of a batch, and what a model decodes for them."""
+
+    task: int
+    targets: Int[Tensor, " m"]
+    raw: Float[Tensor, "m P"]
 
 
 class Model(nn.Module):
-    """A map from tasks with Dx inputs and Dy output channels to predictive distributions."""
+    """A map from tasks with Dx inputs and Dy output channels to predictive distributions.
 
-    def __init__(self, dim_x: int, dim_y: int) -> None:
+    A new model is a subclass with one method, `raw`. Those whose predictions depend on what is near
+    also say how near, on how large a grid, and how a task is cut into tiles.
+
+    Args:
+        head: Makes the distribution of the raw numbers at a target.
+    """
+
+    def __init__(self, dim_x: int, dim_y: int, head: Head) -> None:
         super().__init__()
         check_positive("dim_x", dim_x)
         check_positive("dim_y", dim_y)
         self.dim_x, self.dim_y = dim_x, dim_y
+        self.to_predictive = head
+
+    @abstractmethod
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return the numbers at every target that the head makes a distribution of."""
+
+    def forward(self, task: Task, **options: Any) -> Predictive:
+        """Return the predictive distribution at the targets; options are those of `raw`."""
+        self.check(task)
+        return self.to_predictive(self.raw(task, **options), task.target_mask)
 
     def check(self, task: Task) -> None:
         """Refuse a task whose dimensions are not the model's."""
@@ -28,10 +60,31 @@ class Model(nn.Module):
             )
 
     @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the weights, and so of the predictions."""
+        return next(self.parameters()).dtype
+
+    @property
+    def receptive_radius(self) -> float:
+        """How far away an observation can matter, in input units: by default, at any distance."""
+        return float("inf")
+
+    def cells(self, task: Task) -> Float[Tensor, " B"]:
+        """Return how many cells of a grid each task needs by itself: by default, none."""
+        return task.x_target.new_zeros(task.batch_size)
+
+    def tiles(self, task: Task, cells_per_tile: int) -> Iterator[Tile]:
+        """Predict a task tile by tile, each from the observations that can matter to it."""
+        raise SettingError(
+            f"Only a model that looks no farther than its receptive radius predicts in tiles, got "
+            f"a {type(self).__name__}; predict fewer targets at once."
+        )
+
+    @property
     def num_parameters(self) -> int:
         """Number of trained numbers."""
         return sum(parameter.numel() for parameter in self.parameters())
 
-    def __call__(self, task: Task, **options: object) -> GaussianPredictive:
+    def __call__(self, task: Task, **options: object) -> Predictive:
         """Return the predictive distribution at the task's targets."""
         return super().__call__(task, **options)

@@ -8,11 +8,10 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.heads import GaussianHead, Head
 from convcnp.core.task import Task
-from convcnp.errors import check_not_negative, check_positive
+from convcnp.errors import check_positive
 from convcnp.models.base import Model
 
 
@@ -24,7 +23,7 @@ class CNP(Model):
     Args:
         width: Hidden units of every layer.
         decoder: Hidden units of the decoder's layers; two of `width` if left out.
-        sigma_floor: Added to every predicted standard deviation.
+        head: Makes the distribution of what is decoded; a Gaussian's if left out.
 
     Example:
         >>> CNP().num_parameters
@@ -38,25 +37,19 @@ class CNP(Model):
         *,
         width: int = 128,
         decoder: Sequence[int] | None = None,
-        sigma_floor: float = 0.0,
+        head: Head | None = None,
     ) -> None:
-        super().__init__(dim_x, dim_y)
+        super().__init__(dim_x, dim_y, head or GaussianHead())
         check_positive("width", width)
-        check_not_negative("sigma_floor", sigma_floor)
-        self.sigma_floor = sigma_floor
         self.encoder = mlp([dim_x + point_channels(dim_y), width, width, width])
         hidden = (width, width) if decoder is None else decoder
-        self.decoder = mlp([dim_x + width, *hidden, 2 * dim_y])
+        self.decoder = mlp([dim_x + width, *hidden, self.to_predictive.channels(dim_y)])
 
-    def forward(self, task: Task) -> GaussianPredictive:
-        """Return the predictive distribution at the targets."""
-        self.check(task)
-        task = task.packed()
-        dtype = next(self.parameters()).dtype
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return what is decoded at every target."""
+        task, dtype = task.packed(), self.dtype
         code = self.encode(task, self.embed(task, dtype), dtype)  # (B, M, C)
-        decoded = self.decoder(torch.cat([task.x_target.to(dtype), code], -1))
-        mean, scale = decoded.chunk(2, -1)
-        return GaussianPredictive(mean, softplus(scale) + self.sigma_floor, task.target_mask)
+        return self.decoder(torch.cat([task.x_target.to(dtype), code], -1))
 
     def embed(self, task: Task, dtype: torch.dtype) -> Float[Tensor, "B N C"]:
         """Return an embedding of every context point."""

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import conv2d, softplus
+from torch.nn.functional import conv2d
 
-from convcnp.core.cnn import CNN, ResNet, check_kernel, wrapped
+from convcnp.core.cnn import CNN, ResNet
+from convcnp.core.convolution import check_kernel, wrapped
 from convcnp.core.grid import Field, Padding
-from convcnp.core.image_task import ImageTask
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.heads import Head, make_pixel_head
+from convcnp.core.image_task import PIXELS_PER_UNIT, ImageTask
 from convcnp.core.task import Task
-from convcnp.errors import SettingError, ShapeError, check_not_negative, check_positive
-from convcnp.models.base import Model
+from convcnp.errors import SettingError, ShapeError, check_positive
+from convcnp.models.base import Model, Tile
 from convcnp.models.cnp import mlp
+from convcnp.models.cutting import cut
 
 Filter = Literal["absolute", "signed", "eq"]
 
@@ -30,7 +33,7 @@ class GridEncoder(nn.Module):
 
     Args:
         kernel_size: Pixels across the filter; every channel has a filter of its own.
-        filter: Trained and made positive by its absolute value, trained with any sign, or an
+        first_filter: Trained and made positive by its absolute value, trained with any sign, or an
             exponentiated quadratic with a trained length scale.
         has_density: Return the density channels as well.
         normalise: Divide the data channels by the density.
@@ -41,22 +44,23 @@ class GridEncoder(nn.Module):
         dim_y: int = 1,
         *,
         kernel_size: int = 9,
-        filter: Filter = "absolute",
+        first_filter: Filter = "absolute",
         has_density: bool = True,
         normalise: bool = True,
         padding: Padding = "unobserved",
     ) -> None:
         super().__init__()
         check_kernel(kernel_size, padding)
-        if filter not in ("absolute", "signed", "eq"):
+        if first_filter not in ("absolute", "signed", "eq"):
             raise SettingError(
-                f"first_filter must be 'absolute', 'signed' or 'eq', got {filter!r}; choose one."
+                f"first_filter must be 'absolute', 'signed' or 'eq', got {first_filter!r}; choose "
+                "one."
             )
         self.dim_y, self.reach = dim_y, kernel_size // 2
-        self.filter, self.padding = filter, padding
+        self.first_filter, self.padding = first_filter, padding
         self.has_density, self.normalise = has_density, normalise
         self.channels_out = (2 if has_density else 1) * dim_y
-        if filter == "eq":
+        if first_filter == "eq":
             self.log_length_scale = nn.Parameter(torch.zeros(dim_y))  # one pixel
         else:
             # A filter that begins as a peak shows the network what was seen at a pixel from the
@@ -66,9 +70,9 @@ class GridEncoder(nn.Module):
     @property
     def kernel(self) -> Float[Tensor, "C 1 K K"]:
         """The filter of every channel."""
-        if self.filter == "eq":
+        if self.first_filter == "eq":
             return _eq_filter(self.log_length_scale, self.reach)
-        return self.weight.abs() if self.filter == "absolute" else self.weight
+        return self.weight.abs() if self.first_filter == "absolute" else self.weight
 
     def forward(
         self, observed: Float[Tensor, "B H W C"], mask: Bool[Tensor, "B H W C"]
@@ -87,7 +91,7 @@ class GridEncoder(nn.Module):
 
 
 class GridConvCNP(Model):
-    r"""Map images with missing pixels to Gaussian predictions of all pixels.
+    r"""Map images with missing pixels to predictions of all pixels.
 
     .. math:: (\mu, \operatorname{pos}^{-1}(\sigma)) = \mathrm{CNN}\big(\big[\psi * M ;\;
               \psi * (M \odot I) / \psi * M\big]\big)
@@ -98,19 +102,26 @@ class GridConvCNP(Model):
     Args:
         encoder: The first layer.
         cnn: The network on the grid; the paper's is a `ResNet`.
-        sigma_floor: Added to every predicted standard deviation.
+        head: Makes the distribution of what is decoded; a Gaussian's with a standard deviation of
+            at least a tenth if left out.
+
+    Example:
+        >>> pixels = torch.rand(1, 8, 9, 3)
+        >>> predictive = GridConvCNP.small(dim_y=3)(ImageTask(pixels, torch.rand(1, 8, 9) < 0.5))
+        >>> predictive.mean.shape
+        torch.Size([1, 72, 3])
     """
 
     # Paper: sigma = 0.1 sigma_min + 0.9 softplus with sigma_min = 0.1; its scores are only possible
     # with a floor of 0.1 (decision 20). The factor 0.9 is left to the last layer.
-    def __init__(self, encoder: GridEncoder, cnn: CNN, *, sigma_floor: float = 0.1) -> None:
-        super().__init__(dim_x=2, dim_y=encoder.dim_y)
-        check_not_negative("sigma_floor", sigma_floor)
-        self.sigma_floor = sigma_floor
+    def __init__(self, encoder: GridEncoder, cnn: CNN, *, head: Head | None = None) -> None:
+        super().__init__(2, encoder.dim_y, head or make_pixel_head())
         self.encoder = encoder
         self.embedding = nn.Linear(encoder.channels_out, cnn.channels_in)
         self.cnn = cnn
-        self.decoder = mlp([cnn.channels_out, 64, 64, 64, 64, 2 * self.dim_y])
+        self.decoder = mlp(
+            [cnn.channels_out, 64, 64, 64, 64, self.to_predictive.channels(self.dim_y)]
+        )
 
     def check(self, task: Task) -> None:
         """Refuse a task that is not made of images with the model's channels."""
@@ -121,101 +132,116 @@ class GridConvCNP(Model):
                 f"{type(task).__name__}; build one from a tensor (images, height, width, channels)."
             )
 
-    def forward(self, task: Task) -> GaussianPredictive:
-        """Return the predictive distribution of the pixels, row by row."""
-        self.check(task)
+    @classmethod
+    def small(
+        cls,
+        dim_x: int = 2,
+        dim_y: int = 1,
+        *,
+        image_size: int = 32,
+        channels: int = 128,
+        kernel_size: int | None = None,
+        padding: Padding = "unobserved",
+        head: Head | None = None,
+        **first_layer: Any,
+    ) -> GridConvCNP:
+        """Build the paper's small model for images (Appendix D.1).
+
+        Args:
+            image_size: Pixels along the longer side; beyond 50 the paper's filters are smaller.
+            channels: Channels of every layer.
+            kernel_size: Pixels across the filters after the first, in place of the paper's.
+            first_layer: Settings of `GridEncoder`.
+
+        Example:
+            >>> GridConvCNP.small(dim_y=3).num_parameters
+            101625
+        """
+        _check_images(dim_x)
+        check_positive("image_size", image_size)
+        first, later = (9, 5) if image_size <= 50 else (7, 3)
+        encoder = GridEncoder(dim_y, kernel_size=first, padding=padding, **first_layer)
+        cnn = ResNet(
+            channels=channels,
+            kernel_size=later if kernel_size is None else kernel_size,
+            padding=padding,
+        )
+        return cls(encoder, cnn, head=head)
+
+    @classmethod
+    def xl(
+        cls,
+        dim_x: int = 2,
+        dim_y: int = 1,
+        *,
+        kernel_size: int = 11,
+        padding: Padding = "unobserved",
+        head: Head | None = None,
+    ) -> GridConvCNP:
+        """Build the paper's large model for images (Appendix D.1).
+
+        Example:
+            >>> GridConvCNP.xl(dim_y=3).num_parameters
+            407801
+        """
+        _check_images(dim_x)
+        cnn = ResNet(blocks=6, layers=2, kernel_size=kernel_size, padding=padding)
+        return cls(GridEncoder(dim_y, padding=padding), cnn, head=head)
+
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return what is decoded at every pixel, row by row."""
         assert isinstance(task, ImageTask)
         observed, mask = task.as_images(task.y_context), task.as_images(task.context_mask)
-        mean, stddev = (moment.flatten(1, 2) for moment in self.on_pixels(observed, mask))
-        return GaussianPredictive(mean, stddev, task.target_mask)
+        return self.on_pixels(observed, mask).flatten(1, 2)
 
     def on_pixels(
         self, observed: Float[Tensor, "B H W C"], mask: Bool[Tensor, "B H W C"]
-    ) -> tuple[Float[Tensor, "B H W C"], Float[Tensor, "B H W C"]]:
-        """Return the means and standard deviations of all pixels."""
+    ) -> Float[Tensor, "B H W P"]:
+        """Return what is decoded at every pixel."""
         h = self.encoder(observed.to(self.dtype), mask)
         field = Field(h, torch.zeros_like(h[0, 0, 0])).map(self.embedding)
-        mean, scale = self.decoder(self.cnn(field).values).chunk(2, -1)
-        return mean, softplus(scale) + self.sigma_floor
+        return self.decoder(self.cnn(field).values)
 
     @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the weights, and so of the predictions."""
-        return self.embedding.weight.dtype
-
-    @property
-    def receptive_radius(self) -> int:
+    def radius_in_pixels(self) -> int:
         """How many pixels away an observation can matter."""
         return self.encoder.reach + self.cnn.receptive_radius
+
+    @property
+    def receptive_radius(self) -> float:
+        """How far away an observation can matter, in input units."""
+        return self.radius_in_pixels / PIXELS_PER_UNIT
+
+    def cells(self, task: Task) -> Float[Tensor, " B"]:
+        """Return how many pixels each task has."""
+        return torch.full((task.batch_size,), float(task.x_target.shape[1]))
+
+    def tiles(self, task: Task, cells_per_tile: int) -> Iterator[Tile]:
+        """Predict images tile by tile, each from the pixels that can matter to it.
+
+        What lies beyond the receptive radius of a tile cannot be seen from it, and so the edge that
+        a cut makes there cannot be seen either.
+        """
+        assert isinstance(task, ImageTask)
+        observed, mask = task.as_images(task.y_context), task.as_images(task.context_mask)
+        radius, wraps = self.radius_in_pixels, self.cnn.padding == "circular"
+        width = max(int(cells_per_tile**0.5) - 2 * radius, radius // 4, 1)
+        pixels = torch.arange(task.height * task.width).view(task.height, task.width)
+        for i in range(task.batch_size):
+            for top in range(0, task.height, width):
+                rows, inner_rows = cut(top, width, radius, task.height, wraps)
+                for left in range(0, task.width, width):
+                    columns, inner_columns = cut(left, width, radius, task.width, wraps)
+                    part = (slice(i, i + 1), rows[:, None], columns)
+                    raw = self.on_pixels(observed[part], mask[part])[0, inner_rows, inner_columns]
+                    tile = pixels[top : top + width, left : left + width]
+                    yield Tile(i, tile.flatten(), raw.flatten(0, 1))
 
 
 def _eq_filter(log_length_scale: Float[Tensor, " C"], reach: int) -> Float[Tensor, "C 1 K K"]:
     offset = torch.arange(-reach, reach + 1).to(log_length_scale)
     along = torch.exp(-0.5 * (offset / log_length_scale.exp()[:, None]) ** 2)  # (C, K)
     return (along[:, :, None] * along[:, None, :])[:, None]
-
-
-def grid_convcnp(
-    dim_x: int = 2,
-    dim_y: int = 1,
-    *,
-    image_size: int = 32,
-    channels: int = 128,
-    kernel_size: int | None = None,
-    first_filter: Filter = "absolute",
-    has_density: bool = True,
-    normalise: bool = True,
-    padding: Padding = "unobserved",
-    sigma_floor: float = 0.1,
-) -> GridConvCNP:
-    """Build the paper's small model for images (Appendix D.1).
-
-    Args:
-        image_size: Pixels along the longer side; beyond 50 the paper's filters are smaller.
-        channels: Channels of every layer.
-        kernel_size: Pixels across the filters after the first, in place of the paper's.
-        first_filter: See `GridEncoder`, for this and the next two.
-
-    Example:
-        >>> grid_convcnp(dim_y=3).num_parameters
-        101625
-    """
-    _check_images(dim_x)
-    check_positive("image_size", image_size)
-    first, later = (9, 5) if image_size <= 50 else (7, 3)
-    encoder = GridEncoder(
-        dim_y,
-        kernel_size=first,
-        filter=first_filter,
-        has_density=has_density,
-        normalise=normalise,
-        padding=padding,
-    )
-    cnn = ResNet(
-        channels=channels,
-        kernel_size=later if kernel_size is None else kernel_size,
-        padding=padding,
-    )
-    return GridConvCNP(encoder, cnn, sigma_floor=sigma_floor)
-
-
-def grid_convcnpxl(
-    dim_x: int = 2,
-    dim_y: int = 1,
-    *,
-    kernel_size: int = 11,
-    padding: Padding = "unobserved",
-    sigma_floor: float = 0.1,
-) -> GridConvCNP:
-    """Build the paper's large model for images (Appendix D.1).
-
-    Example:
-        >>> grid_convcnpxl(dim_y=3).num_parameters
-        407801
-    """
-    _check_images(dim_x)
-    cnn = ResNet(blocks=6, layers=2, kernel_size=kernel_size, padding=padding)
-    return GridConvCNP(GridEncoder(dim_y, padding=padding), cnn, sigma_floor=sigma_floor)
 
 
 def _check_images(dim_x: int) -> None:

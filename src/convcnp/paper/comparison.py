@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
 from convcnp.errors import import_extra, writing
@@ -20,10 +20,9 @@ from convcnp.paper.real_series import REMOVALS, SERIES, RealSeries, check_known,
 from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
 from convcnp.storage import write_atomically
-from convcnp.training.evaluation import covered, crps
 from convcnp.training.run import commit, hardware, read_result, versions
 
-Method = Callable[[Task], GaussianPredictive]
+Method = Callable[[Task], Predictive]
 Scores = dict[str, list[dict[str, Any]]]  # by removal, one per seed
 Report = Callable[[str, str, Scores], None]
 
@@ -106,8 +105,8 @@ def score(method: Method, task: Task) -> dict[str, Any]:
         "num_context": task.x_context.shape[1],
         "num_target": task.x_target.shape[1],
         "log_likelihood": predictive.log_likelihood(task.y_target).item(),
-        "crps": crps(predictive, task.y_target).mean().item(),
-        "coverage": covered(predictive, task.y_target).double().mean().item(),
+        "crps": predictive.crps(task.y_target).mean().item(),
+        "coverage": predictive.covers(task.y_target).double().mean().item(),
         "seconds": seconds,
     }
 

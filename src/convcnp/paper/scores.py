@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.data import lynx_hare
 from convcnp.data.lotka_volterra import UNIT, LotkaVolterraSource
@@ -20,10 +20,10 @@ from convcnp.data.plasticc import PlasticcSource
 from convcnp.data.source import Source, seeded
 from convcnp.models.base import Model
 from convcnp.paper.baselines import kaggle_gp
-from convcnp.training.evaluation import TEST_SEEDS, covered, fixed_tasks, mean_and_error
+from convcnp.training.evaluation import TEST_SEEDS, fixed_tasks, mean_and_error
 from convcnp.training.experiment import EvaluationSettings
 
-Predict = Callable[[Task], GaussianPredictive]
+Predict = Callable[[Task], Predictive]
 
 CENSUS = 1000  # simulations whose ends are counted
 OUTLIER = -10.0  # log-likelihood of the GP below which the paper removes a point
@@ -34,7 +34,7 @@ def further_scores(model: Model, source: Source, settings: EvaluationSettings) -
     """Return what a model of such tasks is judged by as well; nothing for most."""
     device = next(model.parameters()).device
 
-    def predict(task: Task) -> GaussianPredictive:
+    def predict(task: Task) -> Predictive:
         return model(task.to(device)).to("cpu")
 
     if isinstance(source, LotkaVolterraSource):
@@ -62,7 +62,7 @@ def predator_prey(
     }
 
 
-def constant(task: Task) -> GaussianPredictive:
+def constant(task: Task) -> Predictive:
     """Predict the mean and the standard deviation of the context everywhere: the least to beat."""
     observed = torch.where(task.context_mask, task.y_context, torch.nan)
     mean = observed.nanmean(1, keepdim=True)  # (B, 1, Dy)
@@ -77,7 +77,7 @@ def _on_real_years(predict: Predict, task: Task) -> dict[str, float]:
     predictive = predict(task)
     change_of_units = task.dim_y * math.log(UNIT)
     log_likelihood = predictive.log_likelihood(task.y_target).mean().item() - change_of_units
-    bands = {level: covered(predictive, task.y_target, level / 100) for level in (50, 90)}
+    bands = {level: predictive.covers(task.y_target, level / 100) for level in (50, 90)}
     shares = {f"coverage_{k}": v[predictive.mask].double().mean().item() for k, v in bands.items()}
     return {"log_likelihood": log_likelihood, **shares}
 
@@ -109,7 +109,7 @@ def light_curves(
 
 
 def _per_task(
-    predictive: GaussianPredictive, y: Float[Tensor, "B M Dy"], mask: Bool[Tensor, "B M Dy"]
+    predictive: Predictive, y: Float[Tensor, "B M Dy"], mask: Bool[Tensor, "B M Dy"]
 ) -> Float[Tensor, "B 2"]:
     """Return the mean log-likelihood and squared error of each task, NaN where nothing counts."""
     per_point = torch.stack([predictive.log_prob(y), (predictive.mean - y) ** 2], -1).double()

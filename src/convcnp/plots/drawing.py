@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.errors import import_extra, writing
 
@@ -25,33 +25,37 @@ BLUE, GREEN, ORANGE, BLACK = "#2a6fbb", "#2e8b57", "#c8681c", "#222222"
 def draw_band(
     axes: Axes,
     x: Float[Tensor, " M"],
-    predictive: GaussianPredictive,
+    predictive: Predictive,
     *,
     channel: int = 0,
     color: str = BLUE,
     label: str | None = None,
 ) -> None:
-    """Draw the mean and two standard deviations of the first task."""
-    mean, stddev = (
-        moment[0, :, channel].detach().cpu() for moment in (predictive.mean, predictive.stddev)
-    )
+    """Draw the mean and the central 95 % of the first task."""
+    mean, low, high = _mean_and_band(predictive, channel)
     axes.plot(x, mean, color=color, linewidth=1.5, label=label)
-    axes.fill_between(x, mean - 2 * stddev, mean + 2 * stddev, color=color, alpha=0.2, linewidth=0)
+    axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
 
 
 def draw_reference(
     axes: Axes,
     x: Float[Tensor, " M"],
-    predictive: GaussianPredictive,
+    predictive: Predictive,
     *,
     channel: int = 0,
     label: str = "exact GP",
 ) -> None:
-    """Draw another's prediction as dashed lines: mean and two standard deviations."""
-    mean, stddev = (moment[0, :, channel] for moment in (predictive.mean, predictive.stddev))
-    for offset in (0, -2, 2):
-        style, shown = ("--", label) if offset == 0 else (":", None)
-        axes.plot(x, mean + offset * stddev, style, color=GREEN, linewidth=1.2, label=shown)
+    """Draw another's prediction as dashed lines: mean and central 95 %."""
+    mean, *band = _mean_and_band(predictive, channel)
+    axes.plot(x, mean, "--", color=GREEN, linewidth=1.2, label=label)
+    for edge in band:
+        axes.plot(x, edge, ":", color=GREEN, linewidth=1.2)
+
+
+def _mean_and_band(predictive: Predictive, channel: int) -> list[Float[Tensor, " M"]]:
+    """Return the mean of the first task, and what would be two standard deviations of Gaussians."""
+    edges = (predictive.quantile(float(torch.special.ndtr(torch.tensor(z)))) for z in (-2.0, 2.0))
+    return [moment[0, :, channel].detach().cpu() for moment in (predictive.mean, *edges)]
 
 
 def draw_context(axes: Axes, task: Task, *, channel: int = 0, color: str = BLACK) -> None:

@@ -10,19 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import typical_gap
 from convcnp.data.source import NamedSource
 from convcnp.frames.series import Ragged
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
-from convcnp.models.tiling import predict_in_tiles
+from convcnp.models.tiling import raw_in_passes
 from convcnp.predict.user_units import as_seen
 
 _SERIES = 2**12  # of one batch
 _POINTS = 2**17  # of one batch, padding included; a longer series is a batch of its own
-CELLS = 2**17  # of the grids of one forward pass; a larger grid is cut into tiles
 
 Progress = Callable[[int, int], None]  # called with the rows done and asked for
 
@@ -86,7 +84,7 @@ def predict_many(
 
 def reach(model: Model) -> float:
     """Return how far away an observation can matter, in the model's units."""
-    return model.receptive_radius if isinstance(model, ConvCNP) else float("inf")
+    return model.receptive_radius
 
 
 def _distance(task: Task) -> Float[Tensor, "B M"]:
@@ -149,7 +147,7 @@ def _padded(
     return task, target, is_asked
 
 
-def _predict_distinct(model: Model, task: Task, progress: Progress) -> GaussianPredictive:
+def _predict_distinct(model: Model, task: Task, progress: Progress) -> Predictive:
     """Predict each different task once: series of one observation, for example, are all alike."""
     seen = task.context_mask.any(2, keepdim=True)
     parts = (seen * task.x_context, task.context_mask * task.y_context, seen, task.x_target)
@@ -160,30 +158,10 @@ def _predict_distinct(model: Model, task: Task, progress: Progress) -> GaussianP
     first = torch.full((int(inverse.max()) + 1,), len(task)).scatter_reduce(
         0, inverse, torch.arange(len(task)), "amin"
     )
-    predictive = _predict(model, task[first], progress)
-    return GaussianPredictive(
-        predictive.mean[inverse], predictive.stddev[inverse], predictive.mask[inverse]
-    )
+    raw = raw_in_passes(model, task[first], progress=progress)
+    return model.to_predictive(raw[inverse], task.target_mask)
 
 
-def _predict(model: Model, task: Task, progress: Progress) -> GaussianPredictive:
-    """Predict tasks in passes that fit into memory, those with small grids first."""
-    if not isinstance(model, ConvCNP):
-        return model(task)
-    x = torch.cat([task.x_context, task.x_target], 1)
-    seen = torch.cat([task.context_mask.any(2), task.target_mask.any(2)], 1)[..., None]
-    ends = [torch.where(seen, x, end).flatten(1) for end in (torch.inf, -torch.inf)]
-    span = ends[1].amax(1) - ends[0].amin(1) + 2 * model.receptive_radius
-    cells = (span / model.spacing).ceil()  # (B,), at most
-    mean, stddev = (torch.empty_like(task.target_mask, dtype=torch.float64) for _ in range(2))
-    order = torch.argsort(cells)
-    while len(order):
-        fits = cells[order] * torch.arange(1, len(order) + 1) <= CELLS
-        part, order = order.split([(n := max(1, int(fits.sum()))), len(order) - n])
-        chosen = task[part]
-        if cells[part].max() <= CELLS:
-            predictive = model(chosen)
-        else:
-            predictive = predict_in_tiles(model, chosen, progress=progress)
-        mean[part], stddev[part] = predictive.mean.double(), predictive.stddev.double()
-    return GaussianPredictive(mean, stddev, task.target_mask)
+def _predict(model: Model, task: Task, progress: Progress) -> Predictive:
+    """Predict tasks in passes that fit into memory."""
+    return model.to_predictive(raw_in_passes(model, task, progress=progress), task.target_mask)

@@ -15,7 +15,7 @@ import torch
 
 from convcnp.cli.predict import check_outputs, write_file
 from convcnp.core.image_task import ImageTask
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.images.files import holds_images
 from convcnp.data.images.folder import ImageFolder, read_images
@@ -36,7 +36,7 @@ from convcnp.plots.drawing import BLUE, as_png, new_figure
 from convcnp.predict.predictor import Predictor
 from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
-from convcnp.training.evaluation import TEST_SEEDS, crps
+from convcnp.training.evaluation import TEST_SEEDS
 from convcnp.training.own.images import refuse_columns
 from convcnp.training.own.table import typical_gaps
 
@@ -223,8 +223,7 @@ def _together(
             continue
         assert task.y_target is not None
         predictive, y = _predicted(predictor, task), task.y_target
-        z = (y - predictive.mean) / predictive.stddev
-        scores = (torch.special.ndtr(z), predictive.log_prob(y), crps(predictive, y))
+        scores = (predictive.cdf(y), predictive.log_prob(y), predictive.crps(y))
         for channel, found in enumerate(parts):
             asked = task.target_mask[..., channel]
             found.append(tuple(score[..., channel][asked].numpy() for score in scores))
@@ -234,7 +233,7 @@ def _together(
     }
 
 
-def _predicted(predictor: Predictor, task: Task) -> GaussianPredictive:
+def _predicted(predictor: Predictor, task: Task) -> Predictive:
     """Predict in the user's units; those of images are the model's."""
     if isinstance(task, ImageTask):
         return predictor.model(task)

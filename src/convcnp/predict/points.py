@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import NamedSource
 from convcnp.data.table import Layout, with_channels
@@ -20,8 +20,7 @@ from convcnp.frames.kinds import numbers
 from convcnp.frames.series import SeriesTable
 from convcnp.frames.targets import MOST
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
-from convcnp.models.tiling import predict_in_tiles
+from convcnp.models.tiling import raw_in_passes
 from convcnp.predict.user_units import as_seen
 
 SIDE = 50  # points along each side of a map, where nothing else was asked for
@@ -180,10 +179,6 @@ def predict_points(
     return mean, stddev
 
 
-def _predict(model: Model, task: Task) -> GaussianPredictive:
-    if isinstance(model, ConvCNP):
-        width = [np.ptp(x) for x in torch.cat([task.x_context, task.x_target], 1)[0].T.numpy()]
-        cells = math.prod((w + 2 * model.receptive_radius) / model.spacing for w in width)
-        if cells > _CELLS and model.margin is None:
-            return predict_in_tiles(model, task, cells_per_tile=_CELLS)
-    return model(task)
+def _predict(model: Model, task: Task) -> Predictive:
+    raw = raw_in_passes(model, task, cells_per_pass=_CELLS)
+    return model.to_predictive(raw, task.target_mask)

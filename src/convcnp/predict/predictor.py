@@ -38,7 +38,6 @@ from convcnp.predict.points import AskedPoints, PointsTable, predict_points
 from convcnp.predict.sampling import sample_curves
 from convcnp.predict.user_units import as_seen
 from convcnp.storage import read_tensors, write_atomically, write_tensors
-from convcnp.training.evaluation import covered, crps
 from convcnp.training.experiment import Experiment
 from convcnp.training.loop import BEST
 from convcnp.training.own.choices import MINUTES, Say, Wanted
@@ -491,7 +490,7 @@ def _score(truth: np.ndarray, mean: np.ndarray, stddev: np.ndarray) -> dict[str,
     predictive = GaussianPredictive(mean_, stddev_, torch.ones_like(mean_, dtype=torch.bool))
     return {
         "log_likelihood": predictive.log_likelihood(values).item(),
-        "crps": crps(predictive, values).mean().item(),
-        "coverage90": covered(predictive, values, 0.9).double().mean().item(),
+        "crps": predictive.crps(values).mean().item(),
+        "coverage90": predictive.covers(values, 0.9).double().mean().item(),
         "values": int(known.sum()),
     }

@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.models.base import Model
-from convcnp.models.convcnp import ConvCNP
-from convcnp.predict.batches import CELLS, reach
+from convcnp.models.tiling import raw_in_passes
+from convcnp.predict.batches import reach
 
 
 @torch.no_grad()
@@ -56,8 +56,7 @@ def sample_curves(
         for k in _far_apart_first(len(part)):
             place = part[k : k + 1]
             predictive = known.predict(model, near, known.x[:, place])
-            noise = torch.randn(predictive.mean.shape, generator=generator)
-            known.y[:, place] = (predictive.mean + predictive.stddev * noise).to(known.y)
+            known.y[:, place] = predictive.sample(generator=generator).to(known.y)
             known.mask[:, place] = True
     if count == len(rank):
         return known.y[:, observed:][:, torch.argsort(chosen)]
@@ -68,7 +67,9 @@ def sample_curves(
         part = rank[indices]
         near = known.near(x_target[part], reach(model))
         predictive = known.predict(model, near, task.x_target[:, part])
-        curves[:, part] = (predictive.mean + predictive.stddev * curves[:, part]).to(curves)
+        curves[:, part] = predictive.quantile(torch.special.ndtr(curves[:, part].double())).to(
+            curves
+        )
     return curves
 
 
@@ -87,26 +88,16 @@ class _Known:
 
     def predict(
         self, model: Model, near: Int[Tensor, " n"], x_target: Float[Tensor, "1 M Dx"]
-    ) -> GaussianPredictive:
+    ) -> Predictive:
         """Predict from these points, as many samples at a time as fit into memory."""
-        fit = 2**30
-        if isinstance(model, ConvCNP):
-            x = torch.cat([self.x[0, near, 0], x_target[0, :, 0]])
-            width = (x.max() - x.min()).item() + 2 * model.receptive_radius
-            fit = max(1, int(CELLS * model.spacing / width))
-        parts = [
-            model(
-                Task(
-                    self.x[:, near].expand(len(y), -1, -1),
-                    y[:, near],
-                    x_target.expand(len(y), -1, -1),
-                    context_mask=self.mask[:, near].expand(len(y), -1, -1),
-                )
-            )
-            for y in self.y.split(fit)
-        ]
-        mean, stddev = (torch.cat([getattr(p, name) for p in parts]) for name in ("mean", "stddev"))
-        return GaussianPredictive(mean, stddev, torch.ones_like(mean, dtype=torch.bool))
+        samples = len(self.y)
+        task = Task(
+            self.x[:, near].expand(samples, -1, -1),
+            self.y[:, near],
+            x_target.expand(samples, -1, -1),
+            context_mask=self.mask[:, near].expand(samples, -1, -1),
+        )
+        return model.to_predictive(raw_in_passes(model, task), task.target_mask)
 
 
 def _lengthened(tensor: Tensor, count: int) -> Tensor:

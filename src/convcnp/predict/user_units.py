@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import Units
 from convcnp.data.source import NamedSource
@@ -32,7 +32,7 @@ class InUserUnits:
     source: NamedSource
 
     @torch.inference_mode()
-    def __call__(self, task: Task) -> GaussianPredictive:
+    def __call__(self, task: Task) -> Predictive:
         """Predict the targets, without any fitting."""
         seen, units = as_seen(task, self.source)
         return units.to_user(task.x_target, self.model(seen))

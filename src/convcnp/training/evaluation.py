@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import FiniteSource, Source, seeded
 from convcnp.errors import SettingError
@@ -68,7 +67,7 @@ def _chunk(source: Source, start: int, seed: int) -> Task:
 
 @torch.inference_mode()
 def log_likelihoods(
-    predict: Callable[[Task], GaussianPredictive],
+    predict: Callable[[Task], Predictive],
     tasks: Iterator[Task],
     device: torch.device | str = "cpu",
 ) -> Float[Tensor, " tasks"]:
@@ -80,26 +79,3 @@ def log_likelihoods(
         found = predict(task).log_likelihood(task.y_target)[task.has_targets]
         scores.append(found.cpu().double())
     return torch.cat(scores)
-
-
-def crps(predictive: GaussianPredictive, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
-    r"""Return the continuous ranked probability score of each output; smaller is better.
-
-    For a Gaussian, with :math:`z = (y - \mu) / \sigma` (Gneiting and Raftery, 2007):
-
-    .. math:: \sigma \big(z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi}\big)
-
-    It has the units of the output, and is zero where the output was not asked for.
-    """
-    z = (value - predictive.mean) / predictive.stddev
-    density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
-    score = z * torch.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
-    return torch.where(predictive.mask, predictive.stddev * score, 0)
-
-
-def covered(
-    predictive: GaussianPredictive, value: Float[Tensor, "B M Dy"], level: float = 0.9
-) -> Bool[Tensor, "B M Dy"]:
-    """Tell which outputs asked for lie in the central interval of this probability."""
-    below, above = predictive.quantile((1 - level) / 2), predictive.quantile((1 + level) / 2)
-    return (below <= value) & (value <= above) & predictive.mask

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from convcnp.core.heads import Head, make_head, make_pixel_head
 from convcnp.data.gp import GPSource
 from convcnp.data.images.files import CelebA
 from convcnp.data.images.folder import ImageFolder
@@ -25,12 +26,12 @@ from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
 from convcnp.errors import ExperimentError, did_you_mean
-from convcnp.models.attncnp import AttnCNP, image_attncnp
+from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
 from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP, convcnp, convcnp_ours, convcnpxl
+from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ, Matern52, WeaklyPeriodic
-from convcnp.models.grid_convcnp import grid_convcnp, grid_convcnpxl
+from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
 from convcnp.training.loop import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
@@ -58,16 +59,19 @@ SOURCES: dict[str, NamedSource] = {
     "image-folder": ImageFolder(),
 }
 
-# Each name with its builder, and the functions whose keyword-only arguments are its settings.
-MODELS: dict[str, tuple[Callable[..., Model], Sequence[Callable[..., Any]]]] = {
-    "cnp": (CNP, (CNP,)),
-    "attncnp": (AttnCNP, (AttnCNP,)),
-    "image-attncnp": (image_attncnp, (image_attncnp,)),
-    "convcnp": (convcnp, (convcnp, ConvCNP)),
-    "convcnpxl": (convcnpxl, (convcnpxl, ConvCNP)),
-    "grid-convcnp": (grid_convcnp, (grid_convcnp,)),
-    "grid-convcnpxl": (grid_convcnpxl, (grid_convcnpxl,)),
-    "convcnp-ours": (convcnp_ours, (convcnp_ours, ConvCNP)),
+# Each name with its builder, the functions whose keyword-only arguments are its settings, and the
+# function that makes its head, whose arguments are settings as well.
+MODELS: dict[
+    str, tuple[Callable[..., Model], Sequence[Callable[..., Any]], Callable[..., Head]]
+] = {
+    "cnp": (CNP, (CNP,), make_head),
+    "attncnp": (AttnCNP, (AttnCNP,), make_head),
+    "image-attncnp": (AttnCNP.for_images, (AttnCNP.for_images,), make_pixel_head),
+    "convcnp": (ConvCNP.small, (ConvCNP.small, ConvCNP), make_head),
+    "convcnpxl": (ConvCNP.xl, (ConvCNP.xl, ConvCNP), make_head),
+    "grid-convcnp": (GridConvCNP.small, (GridEncoder, GridConvCNP.small), make_pixel_head),
+    "grid-convcnpxl": (GridConvCNP.xl, (GridConvCNP.xl,), make_pixel_head),
+    "convcnp-ours": (ConvCNP.residual, (ConvCNP.residual, ConvCNP), make_head),
 }
 
 
@@ -118,12 +122,12 @@ class Experiment(BaseModel):
 
     def build_model(self) -> Model:
         """Build the untrained model; the same seed gives the same weights."""
-        settings = dict(self.model)
-        build, _ = MODELS[settings.pop("name")]
-        source = self.source()
+        settings, source = dict(self.model), self.source()
+        build, _, make = MODELS[settings.pop("name")]
+        of_head = {key: settings.pop(key) for key in _options(make) if key in settings}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.training.seed)
-            return build(source.dim_x, source.dim_y, **settings)
+            return build(source.dim_x, source.dim_y, head=make(**of_head), **settings)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -138,6 +142,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise ExperimentError(f"{path} must be a readable TOML file: {error}.") from error
 
+
+# Settings that descriptions of older models have, and that no longer belong to a model.
+_RETIRED = ("max_cells",)
 
 _SMOKE = (
     "training.steps=6",
@@ -155,14 +162,21 @@ def _data_settings(name: str) -> type[BaseModel]:
 
 
 def _model_settings(name: str) -> type[BaseModel]:
-    _, functions = MODELS[_known("model", name, MODELS)]
-    options = {}
-    for function in functions:
-        hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
-        for parameter in inspect.signature(function).parameters.values():
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                options[parameter.name] = (hints[parameter.name], parameter.default)
+    _, functions, make = MODELS[_known("model", name, MODELS)]
+    options: dict[str, tuple[Any, Any]] = {}
+    for function in (*functions, make):  # the head last: a file names it, where a class takes one
+        options |= _options(function)
     return _settings(options)
+
+
+def _options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Return the types and defaults of a function's keyword-only arguments."""
+    hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
+    return {
+        parameter.name: (hints[parameter.name], parameter.default)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
 
 
 def _settings(options: dict[str, tuple[Any, Any]]) -> type[BaseModel]:
@@ -179,7 +193,7 @@ def _resolve(
         raise ExperimentError(
             f'{kind} must be a name or a table with a name, got {value!r}; write {kind} = "..."'
         )
-    given = {key: item for key, item in table.items() if key != "name"}
+    given = {key: item for key, item in table.items() if key not in ("name", *_RETIRED)}
     return {"name": table["name"]} | _validated(
         settings(table["name"]), given, f"{kind}."
     ).model_dump(exclude_none=True)

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Int, UInt8
 from torch import Tensor
 
 from convcnp.core.image_task import PIXELS_PER_UNIT, ImageTask
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
 from convcnp.data.source import Familiar, Part
@@ -95,7 +95,7 @@ class PixelSource(ABC):
         """Return the source of images that training never sees, with sizes drawn per image."""
         return replace(self, part=part, sizes="task")
 
-    def ceiling(self, task: Task) -> GaussianPredictive | None:
+    def ceiling(self, task: Task) -> Predictive | None:
         """Return the best possible prediction, where it is known: here it is not."""
         return None
 

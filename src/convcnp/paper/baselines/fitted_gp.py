@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from convcnp.core.predictive import GaussianPredictive
+from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import PerSeries
 from convcnp.errors import import_extra
@@ -47,7 +47,7 @@ class FittedGP:
     periods: int = 2
     roughnesses: tuple[float, ...] = (1.5, 0.5, 2.5)
 
-    def __call__(self, task: Task) -> GaussianPredictive:
+    def __call__(self, task: Task) -> Predictive:
         """Fit the observations of one series, and predict its targets, noise included."""
         units = PerSeries().units(task)
         standard = units.to_model(task)

@@ -159,4 +159,4 @@ def _radius(choices: Choices, kernel_size: int) -> int:
     settings = {**choices.content["model"], "kernel_size": kernel_size}
     model = Experiment.parse({**choices.content, "model": settings}).build_model()
     assert isinstance(model, GridConvCNP)
-    return model.receptive_radius
+    return model.radius_in_pixels
