@@ -27,6 +27,11 @@ class Components:
     def __len__(self) -> int:
         return len(self.is_log)
 
+    def packed(self) -> Float[Tensor, "m 4 c"]:
+        """Return log weights, locations, scales and kinds, as `LogMixtureHead` takes them."""
+        kind = self.is_log[:, None].to(self.scale).expand_as(self.scale)
+        return torch.stack([self.weight.log(), self.location, self.scale, kind]).permute(2, 0, 1)
+
     def __getitem__(self, chosen: slice | Tensor) -> Components:
         return Components(
             *(self.weight[chosen], self.location[chosen]),

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.core.log_mixture import LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
@@ -13,7 +14,6 @@ from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components, as_gaussians, bounded
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
-from convcnp.models.dictionary.mixture import Mixture
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.rhythm import Seen, described
 from convcnp.models.dictionary.series import prepared
@@ -49,7 +49,7 @@ class GaussianProcessDictionary(Model):
         funnel: Funnel | None = None,
         num_components: int = 24,
     ) -> None:
-        super().__init__(dim_x, dim_y)
+        super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
         if dim_x != 1:
             raise SettingError(
                 f"A dictionary of Gaussian processes takes one input dimension, got dim_x = {dim_x}; "
@@ -60,35 +60,26 @@ class GaussianProcessDictionary(Model):
         self.funnel = funnel or Funnel()
         self.num_components = num_components
 
-    def forward(self, task: Task) -> Mixture:
-        """Return a mixture of Gaussians and log-normals at the targets, in float64."""
-        self.check(task)
-        shape = (*task.target_mask.shape, self.num_components)
-        weight = torch.zeros(shape, dtype=torch.float64)
-        weight[..., 0] = 1
-        mixture = Mixture(
-            weight,
-            torch.zeros_like(weight),
-            torch.ones_like(weight),
-            torch.zeros_like(weight, dtype=torch.bool),
-            task.target_mask,
-        )
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the predictions."""
+        return torch.float64
+
+    @torch.no_grad()
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return the components of every target's mixture, in float64 and the user's units."""
+        shape = (task.batch_size, task.x_target.shape[1], 4, task.dim_y, self.num_components)
+        raw = torch.zeros(shape, dtype=torch.float64)
+        # One standard normal, until something is known.
+        raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
         for index in range(task.batch_size):
             for channel in range(task.dim_y):
-                self._fill(mixture, task, index, channel)
-        return mixture
-
-    def _fill(self, mixture: Mixture, task: Task, index: int, channel: int) -> None:
-        fitted = self._fitted(task, index, channel)
-        asked = task.target_mask[index, :, channel]
-        if fitted is None or not asked.any():
-            return
-        found = self.components(fitted, task.x_target[index, asked, 0])
-        count = len(found)
-        mixture.weight[index, asked, channel, :count] = found.weight.T
-        mixture.location[index, asked, channel, :count] = found.location.T
-        mixture.scale[index, asked, channel, :count] = found.scale.T
-        mixture.is_log[index, asked, channel, :count] = found.is_log
+                fitted = self._fitted(task, index, channel)
+                asked = task.target_mask[index, :, channel]
+                if fitted is not None and asked.any():
+                    found = self.components(fitted, task.x_target[index, asked, 0])
+                    raw[index, asked, :, channel, : len(found)] = found.packed()
+        return raw.flatten(2).to(task.x_target.device)
 
     def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
         observed = task.context_mask[index, :, channel]
