@@ -1,0 +1,92 @@
+"""What the dictionary found in a series, for people to read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.models.dictionary.evidence import Frame, covariances, factored
+from convcnp.models.dictionary.kernels import NAMES, Entries
+from convcnp.models.dictionary.windows import Fitted, windows
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found in one series, in its own units.
+
+    Args:
+        periods: Those that a chosen entry uses, the one that explains most first.
+        shares: The share of the observations' variance that each explains.
+        gap: The typical gap between observations.
+        kernel: The most likely entry in words, lengths in gaps.
+        logarithm: The probability that the logarithm is the better scale.
+    """
+
+    periods: tuple[float, ...]
+    shares: tuple[float, ...]
+    gap: float
+    kernel: str
+    logarithm: float
+
+
+def described(fitted: Fitted | None) -> Seen | None:
+    """Put a fitted series into words and shares."""
+    if fitted is None:
+        return None
+    found = sorted(explained(fitted).items(), key=lambda item: -item[1])
+    weighed, gap = fitted.weighed, fitted.series.gap
+    return Seen(
+        tuple(period * gap for period, _ in found),
+        tuple(share for _, share in found),
+        gap,
+        _words(fitted.entries, int(weighed.entry[0])),
+        float(weighed.weight[weighed.form == 1].sum()),
+    )
+
+
+def explained(fitted: Fitted) -> dict[float, float]:
+    """Return the share of variance that each period's part of the posterior mean explains."""
+    period = fitted.entries.bases.period
+    present = period[period.isfinite() & (fitted.entries.weights != 0).any(0)].unique().tolist()
+    every = windows(fitted.series.x)
+    middle = every[len(every) // 2]
+    series = fitted.series.part(middle.start, middle.stop)
+    frame = Frame.of(series)
+    found = fitted.whole or factored(fitted.entries, series, frame, fitted.prior)
+    pairs = fitted.weighed.entry, fitted.weighed.form
+    left = found.values[pairs] - (found.estimate[pairs][:, None] @ found.means[pairs[0]])[:, 0]
+    factor = found.factor[pairs[0]]
+    strength = torch.linalg.solve_triangular(factor.mT, left[..., None], upper=True)  # (c, n, 1)
+    total = series.z.var(1).clamp(min=1e-12)[pairs[1]]
+    shares = {}
+    for p in present:
+        kernel = covariances(only(fitted.entries, p), series)[fitted.entries.kernel[pairs[0]]]
+        part = (kernel @ strength)[..., 0].var(1) / total  # (c,)
+        shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
+    return shares
+
+
+def only(entries: Entries, period: float) -> Entries:
+    """Return the entries with nothing but the parts of one period."""
+    return replace(
+        entries, weights=torch.where(entries.bases.period == period, entries.weights, 0)
+    )
+
+
+def _words(entries: Entries, entry: int) -> str:
+    weights: Float[Tensor, " b"] = entries.weights[entries.kernel[entry]]
+    bases = entries.bases
+    words = []
+    for i in weights.nonzero()[:, 0].tolist():
+        name = f"{NAMES[int(bases.shape[i])]} over {bases.length_scale[i]:.3g} gaps"
+        if bases.period[i].isfinite():
+            name = f"a rhythm of {bases.period[i]:.3g} gaps, {_drift(float(bases.length_scale[i] / bases.period[i]))}"
+        words.append(name)
+    return " + ".join(words) + f", noise {entries.noise[entry]:.2g}"
+
+
+def _drift(periods: float) -> str:
+    return "exact" if periods > 1000 else f"drifting over {periods:.3g} periods"
