@@ -44,7 +44,8 @@ class Predictive(Distribution):
                 f"{tuple(self.mask.shape)}, got {tuple(value.shape)}; pass task.y_target."
             )
         # Masking the value, not only the result: NaN would survive in the gradient.
-        value = torch.where(self.mask, value.to(self.mean), self.mean.detach())
+        likely = self._likely().detach()
+        value = torch.where(self.mask, value.to(likely), likely)
         return torch.where(self.mask, self._log_density(value), 0)
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
@@ -57,13 +58,13 @@ class Predictive(Distribution):
 
     def quantile(self, level: float | Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the value that an output stays below with probability `level`."""
-        levels = torch.as_tensor(level, dtype=torch.float64, device=self.mean.device)
+        levels = torch.as_tensor(level, dtype=torch.float64, device=self.mask.device)
         if not ((levels > 0) & (levels < 1)).all():
             raise SettingError(
                 f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the "
                 "5 % quantile."
             )
-        return self._quantile(levels.expand(self.mask.shape)).to(self.mean)
+        return self._quantile(levels.expand(self.mask.shape)).to(self._likely())
 
     def covers(self, value: Float[Tensor, "B M Dy"], level: float = 0.9) -> Bool[Tensor, "B M Dy"]:
         """Tell which outputs asked for lie in the central interval of this probability."""
@@ -93,6 +94,10 @@ class Predictive(Distribution):
     @abstractmethod
     def to(self, device: torch.device | str) -> Predictive:
         """Move every tensor to a device."""
+
+    def _likely(self) -> Tensor:
+        """Return an output of some density, to stand where none was asked for: the mean."""
+        return self.mean
 
     @abstractmethod
     def _log_density(self, value: Tensor) -> Tensor:
