@@ -10,9 +10,8 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from convcnp.core.heads import Head
-from convcnp.core.predictive import MixturePredictive, Predictive
+from convcnp.core.predictive import MixturePredictive, Predictive, mixed_score, root
 
-_BISECTIONS = 80
 _NODES = 33  # per component, where the CRPS is an integral
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 _SMALLEST = 1e-300
@@ -83,10 +82,20 @@ class LogMixturePredictive(Predictive):
             torch.where(self.is_log, variance, square),
         )
 
-    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
-        """Return the probability of a smaller output."""
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        r"""Return normal scores :math:`\Phi^{-1}(F(y))`, which tell tails apart where F cannot."""
         u, _ = self._inner(value)
-        return (self.weights * torch.special.ndtr((u - self.locations) / self.scales)).sum(-1)
+        return mixed_score((u - self.locations) / self.scales, self.weights)
+
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, in float64."""
+        own = self.locations.double() + self.scales.double() * score[..., None]
+        own = torch.where(self.is_log, own.clamp(max=_LARGEST).exp(), own)
+        # A mixture's lies between those of its components, of those that have any weight.
+        counts = self.weights > 0
+        low = self.offset + torch.where(counts, own, torch.inf).amin(-1)
+        high = self.offset + torch.where(counts, own, -torch.inf).amax(-1)
+        return root(self.score, low, high, score.double())
 
     def _inner(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Return u for every component, and the logarithm of what it is the logarithm of."""
@@ -102,19 +111,6 @@ class LogMixturePredictive(Predictive):
         density = torch.where(self.is_log & possible, density - logarithm, density)
         density = torch.where(possible, density, -torch.inf)
         return torch.logsumexp(self.log_weights + density, -1)
-
-    def _quantile(self, levels: Tensor) -> Tensor:
-        own = self.locations + self.scales * torch.special.ndtri(levels)[..., None]
-        own = torch.where(self.is_log, own.clamp(max=_LARGEST).exp(), own)
-        # A mixture's lies between those of its components, of those that have any weight.
-        counts = self.weights > 0
-        low = self.offset + torch.where(counts, own, torch.inf).amin(-1)
-        high = self.offset + torch.where(counts, own, -torch.inf).amax(-1)
-        for _ in range(_BISECTIONS):
-            middle = low + 0.5 * (high - low)
-            is_below = self.cdf(middle) < levels
-            low, high = torch.where(is_below, middle, low), torch.where(is_below, high, middle)
-        return low + 0.5 * (high - low)
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the continuous ranked probability score of each output; smaller is better.
@@ -170,9 +166,7 @@ class LogMixturePredictive(Predictive):
         scale, scatter = (torch.as_tensor(part).to(self.offset) for part in (scale, scatter))
         factor = scale.expand(self.mask.shape)[..., None]
         noise = scatter.expand(self.mask.shape)[..., None]
-        locations = torch.where(
-            self.is_log, self.locations + factor.log(), self.locations * factor
-        )
+        locations = torch.where(self.is_log, self.locations + factor.log(), self.locations * factor)
         typical = (self.locations + factor.log() + self.scales**2 / 2).clamp(-_LARGEST, _LARGEST)
         relative = torch.log1p((noise / typical.exp()) ** 2).sqrt()
         scales = torch.where(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from functools import cached_property
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -13,9 +12,10 @@ from torch import Tensor
 from convcnp.core.heads import Head
 from convcnp.core.predictive import MixturePredictive, Predictive
 
-_NODES = 9  # of the quadrature over every component
-_LEVELS = 64  # of the quadrature over quantiles
-_EDGE = 1e-14  # probability: beyond, a standard normal deviate would be infinite
+_NODES = 33  # of the quadrature of moments
+_CORNERS = 129  # of the quadrature of the CRPS
+_FARTHEST = 5.5  # standard deviations that both reach
+_OUTPUTS_AT_ONCE = 2**17  # times nodes
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
 
@@ -41,26 +41,27 @@ class RecalibratedPredictive(Predictive):
     @cached_property
     def _moments(self) -> tuple[Tensor, Tensor]:
         """Return mean and variance: those of the base, and what the change adds to them."""
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-        weights = weights / weights.sum()
+        nodes = torch.linspace(-_FARTHEST, _FARTHEST, _NODES, dtype=torch.float64)
+        weights = torch.softmax(-0.5 * nodes**2, 0)
         mean, variance = self.base.mean, self.base.variance
         spread = variance.sqrt().clamp(min=1e-300)
-
-        def powers(u: Tensor) -> tuple[Tensor, Tensor]:
-            away = (self._output(u) - mean) / spread
-            return away, away**2
-
         first, second = torch.zeros_like(mean), torch.zeros_like(mean)
-        for node, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
+        for some, weight in zip(self._split(nodes), self._split(weights), strict=True):
             # The same rule for no change at all: its error falls out of the difference.
-            same = powers(torch.full_like(mean, node))
-            first, second = first - weight * same[0], second - weight * same[1]
-            for k in range(self.change.means.shape[-1]):
-                share = weight * self.change.weights[..., k]
-                moved = powers(self.change.means[..., k] + self.change.stddevs[..., k] * node)
-                first, second = first + share * moved[0], second + share * moved[1]
+            same, moved = (
+                (found.to(mean) - mean) / spread
+                for found in (self.base.at_score(some), self.at_score(some))
+            )
+            first = first + (weight * (moved - same)).sum(0)
+            second = second + (weight * (moved**2 - same**2)).sum(0)
         left = (1 + second - first**2).clamp(min=1e-4)
         return mean + spread * first, variance * left
+
+    def _split(self, nodes: Tensor) -> list[Tensor]:
+        """Spread nodes over all outputs, as many at a time as fit into memory."""
+        outputs = math.prod(self.mask.shape)
+        some = nodes.to(self.mask.device).split(max(1, _OUTPUTS_AT_ONCE // outputs))
+        return [part[:, None, None, None].expand(-1, *self.mask.shape) for part in some]
 
     @property
     def mean(self) -> Float[Tensor, "B M Dy"]:
@@ -77,22 +78,27 @@ class RecalibratedPredictive(Predictive):
         """The standard deviation, by quadrature."""
         return self.variance.sqrt()
 
-    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
-        """Return the probability of a smaller output."""
-        return self.change.cdf(self._score(value))
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the score in the change of the score in the base."""
+        return self.change.score(self.base.score(value))
+
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, in float64."""
+        return self.base.at_score(self.change.at_score(score))
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
 
-        As twice the mean pinball loss over all levels, by Gauss's rule.
+        As the integral of :math:`(F(x) - 1[y \le x])^2`, by trapezoids whose corners have even
+        normal scores; the one that holds :math:`y` is cut there.
         """
-        nodes, weights = np.polynomial.legendre.leggauss(_LEVELS)
-        score = torch.zeros_like(self.base.mean)
-        value = torch.where(self.mask, value.to(score), 0)
-        for level, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-            below = value - self.quantile(float(level))
-            score = score + 2 * weight * torch.maximum(level * below, (level - 1) * below)
-        return torch.where(self.mask, score, 0)
+        value = torch.where(self.mask, value.double(), 0)
+        scores = torch.linspace(-_FARTHEST, _FARTHEST, _CORNERS, dtype=torch.float64)
+        corners = torch.cat([self.at_score(some) for some in self._split(scores)])
+        levels = torch.special.ndtr(scores)[:, None, None, None].to(value)
+        total = _trapezoids(corners, levels, value).sum(0)
+        total = total + (corners[0] - value).clamp(min=0) + (value - corners[-1]).clamp(min=0)
+        return torch.where(self.mask, total, 0).to(self.base.mean)
 
     def affine(
         self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
@@ -104,29 +110,34 @@ class RecalibratedPredictive(Predictive):
         """Move every tensor to a device."""
         return RecalibratedPredictive(self.base.to(device), self.change.to(device))
 
-    def _score(self, value: Tensor) -> Tensor:
-        """Return where outputs fall in the base, as standard normal deviates."""
-        return torch.special.ndtri(self.base.cdf(value).clamp(_EDGE, 1 - _EDGE))
-
-    def _output(self, score: Tensor) -> Tensor:
-        """Return the outputs of standard normal deviates."""
-        return self.base.quantile(torch.special.ndtr(score.double()).clamp(_EDGE, 1 - _EDGE))
-
     def _likely(self) -> Tensor:
         return self.base.mean  # its own takes a quadrature
 
     def _log_density(self, value: Tensor) -> Tensor:
-        u = self._score(value)
+        u = self.base.score(value)
         standard = -0.5 * u**2 - 0.5 * math.log(2 * math.pi)
         return self.base._log_density(value) + self.change._log_density(u) - standard
 
-    def _quantile(self, levels: Tensor) -> Tensor:
-        return self._output(self.change._quantile(levels))
-
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         scores = self.change.sample(tuple(shape), generator=generator)
-        drawn = [self._output(score) for score in scores.reshape(-1, *self.mask.shape)]
-        return torch.stack(drawn).reshape(scores.shape)
+        drawn = [self.base.at_score(score) for score in scores.reshape(-1, *self.mask.shape)]
+        return torch.stack(drawn).reshape(scores.shape).to(self.base.mean)
+
+
+def _trapezoids(
+    corners: Float[Tensor, "S B M Dy"],
+    levels: Float[Tensor, "S 1 1 1"],
+    value: Float[Tensor, "B M Dy"],
+) -> Float[Tensor, "T B M Dy"]:
+    """Integrate the squared difference of a line and a step from each corner to the next."""
+    low, high, at_low, at_high = corners[:-1], corners[1:], levels[:-1], levels[1:]
+    width = (high - low).clamp(min=1e-300)
+    share = ((value - low) / width).clamp(0, 1)  # of the way to the next corner, where the step is
+    middle = at_low + (at_high - at_low) * share
+    left = share * (at_low**2 + at_low * middle + middle**2)
+    a, b = middle - 1, at_high - 1
+    right = (1 - share) * (a**2 + a * b + b**2)
+    return width * (left + right) / 3
 
 
 class RecalibratedHead(Head):

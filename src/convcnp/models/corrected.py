@@ -167,8 +167,8 @@ class _Place:
 
     def _score(self, value: Float[Tensor, "B M"]) -> Float[Tensor, "B M"]:
         everywhere = value[..., None].expand(self.base.mask.shape)
-        probability = self.base.cdf(everywhere)[..., self.channel]
-        return torch.special.ndtri(probability).clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
+        score = self.base.score(everywhere)[..., self.channel]
+        return score.clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
 
     def of_base(self, series: _Series) -> list[Float[Tensor, "B M"]]:
         """Describe the predicted distribution, and where the target lies among the observations."""
