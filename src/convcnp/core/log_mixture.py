@@ -138,7 +138,7 @@ class LogMixturePredictive(Predictive):
             return each.flatten(0, 2)[chosen][None, :, None]
 
         return LogMixturePredictive(
-            *map(some, (self.log_weights, self.locations, self.scales, self.is_log)),
+            *(some(self.log_weights), some(self.locations), some(self.scales), some(self.is_log)),
             some(self.mask[..., None])[..., 0],
             some(self.offset[..., None])[..., 0],
         )
@@ -170,9 +170,7 @@ class LogMixturePredictive(Predictive):
         scale, scatter = (torch.as_tensor(part).to(self.offset) for part in (scale, scatter))
         factor = scale.expand(self.mask.shape)[..., None]
         noise = scatter.expand(self.mask.shape)[..., None]
-        locations = torch.where(
-            self.is_log, self.locations + factor.log(), self.locations * factor
-        )
+        locations = torch.where(self.is_log, self.locations + factor.log(), self.locations * factor)
         typical = (self.locations + factor.log() + self.scales**2 / 2).clamp(-_LARGEST, _LARGEST)
         relative = torch.log1p((noise / typical.exp()) ** 2).sqrt()
         scales = torch.where(

@@ -78,7 +78,9 @@ def _base(shape: int, length_scale: float) -> Base:
     return shape, length_scale, math.inf, 0.0
 
 
-def assembled(kernels: Sequence[tuple[Kernel, Sequence[float]]], log_prior: Sequence[float]) -> Entries:
+def assembled(
+    kernels: Sequence[tuple[Kernel, Sequence[float]]], log_prior: Sequence[float]
+) -> Entries:
     """Collect kernels, each at its noise levels and with its log prior, into entries."""
     bases = list(dict.fromkeys(base for kernel, _ in kernels for base in kernel))
     place = {base: i for i, base in enumerate(bases)}

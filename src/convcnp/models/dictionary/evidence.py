@@ -14,6 +14,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
 _MEANS = 2  # a constant and a line
+_ON_LATTICE = 1e-6  # of a step
 _NO_SPAN = 1e12  # in gaps: one time tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
 
@@ -75,7 +76,9 @@ def cross_covariances(
     if series.step is None:
         return entries.kernels((series.x[:, None] - at).abs())
     ticks = (at / series.step).round()
-    on_lattice = (at / series.step - ticks).abs() < 1e-6
+    on_lattice = (at / series.step - ticks).abs() < _ON_LATTICE
+    # A time far away would need a table as long as its distance.
+    on_lattice &= (ticks - series.ticks[0]).abs() <= 2 * (series.ticks[-1] - series.ticks[0])
     if not on_lattice.any():
         return entries.kernels((series.x[:, None] - at).abs())
     values = at.new_empty(len(entries.weights), series.num_times, len(at))

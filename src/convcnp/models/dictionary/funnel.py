@@ -32,9 +32,7 @@ class Funnel:
     kept_first: int = 64
     kept_second: int = 8
 
-    def __call__(
-        self, entries: Entries, series: Series, frame: Frame, prior: Prior
-    ) -> Entries:
+    def __call__(self, entries: Entries, series: Series, frame: Frame, prior: Prior) -> Entries:
         """Return the entries that are worth an exact look."""
         last = self._last(series)
         for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
