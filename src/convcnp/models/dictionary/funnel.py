@@ -27,9 +27,9 @@ class Funnel:
         kept_second: Entries that pass the second, where the series is long.
     """
 
-    first: int = 48
-    second: int = 126
-    kept_first: int = 64
+    first: int = 44
+    second: int = 96
+    kept_first: int = 40
     kept_second: int = 8
 
     def __call__(self, entries: Entries, series: Series, frame: Frame, prior: Prior) -> Entries:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from convcnp.models.dictionary.evidence import Frame, covariances, factored
+from convcnp.models.dictionary.evidence import Frame, cross_covariances, factored
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
 
@@ -66,7 +66,8 @@ def explained(fitted: Fitted) -> dict[float, float]:
     total = series.z.var(1).clamp(min=1e-12)[pairs[1]]
     shares = {}
     for p in present:
-        kernel = covariances(only(fitted.entries, p), series)[fitted.entries.kernel[pairs[0]]]
+        kernel = cross_covariances(only(fitted.entries, p), series, series.x)
+        kernel = kernel[fitted.entries.kernel[pairs[0]]]
         part = (kernel @ strength)[..., 0].var(1) / total  # (c,)
         shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
     return shares
