@@ -29,7 +29,7 @@ def observed(n: int = 20, seed: int = 0, lattice: bool = False) -> Series:
 
 
 def one_entry(noise: float = 0.1, length_scale: float = 3.0):
-    return assembled([({(EQ, length_scale, math.inf, 0.0): 1.0}, (noise,))], [0.0])
+    return assembled([({(EQ, length_scale, math.inf, 0.0): 1.0}, (noise,))], [0.0], [0])
 
 
 def dense(series: Series, noise: float, length_scale: float) -> Tensor:
@@ -142,7 +142,7 @@ def test_a_table_of_lags_changes_nothing():
 
 def test_pooled_stretches_share_one_scale():
     series, prior = observed(40), Prior()
-    entries = assembled([({(MATERN32, 4.0, math.inf, 0.0): 1.0}, (0.1, 0.3))], [0.0])
+    entries = assembled([({(MATERN32, 4.0, math.inf, 0.0): 1.0}, (0.1, 0.3))], [0.0], [0])
     parts = [series.part(0, 20), series.part(20, 40)]
     summaries = [factored(entries, part, Frame.of(part), prior).summary for part in parts]
     both = pooled(summaries)

@@ -94,9 +94,7 @@ def cross_covariances(
     return values
 
 
-def _looked_up(
-    entries: Entries, step: float, lag: Int[Tensor, "..."], like: Tensor
-) -> Float[Tensor, "k ..."]:
+def _looked_up(entries: Entries, step: float, lag: Tensor, like: Tensor) -> Float[Tensor, "k ..."]:
     lag = lag.abs()
     longest = int(lag.max()) if lag.numel() else 0
     table = entries.kernels(torch.arange(longest + 1).to(like) * step)

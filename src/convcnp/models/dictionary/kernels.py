@@ -101,6 +101,7 @@ class Entries:
     kernel: Int[Tensor, " e"]  # of every entry
     noise: Float[Tensor, " e"]
     log_prior: Float[Tensor, " e"]
+    family: Int[Tensor, " e"]  # zero without a period, then one number for each
 
     def __len__(self) -> int:
         return len(self.kernel)
@@ -112,7 +113,7 @@ class Entries:
         used = (weights != 0).any(0).nonzero()[:, 0]
         return Entries(
             *(self.bases[used], weights[:, used], kernel),
-            *(self.noise[chosen], self.log_prior[chosen]),
+            *(self.noise[chosen], self.log_prior[chosen], self.family[chosen]),
         )
 
     def kernels(self, lag: Float[Tensor, ...]) -> Float[Tensor, "k ..."]:
