@@ -134,7 +134,7 @@ class LogMixturePredictive(Predictive):
             return each.flatten(0, 2)[chosen][None, :, None]
 
         return LogMixturePredictive(
-            *map(some, (self.log_weights, self.locations, self.scales, self.is_log)),
+            *(some(self.log_weights), some(self.locations), some(self.scales), some(self.is_log)),
             some(self.mask[..., None])[..., 0],
             some(self.offset[..., None])[..., 0],
         )

@@ -78,8 +78,12 @@ def _base(shape: int, length_scale: float) -> Base:
     return shape, length_scale, math.inf, 0.0
 
 
-def assembled(kernels: Sequence[tuple[Kernel, Sequence[float]]], log_prior: Sequence[float]) -> Entries:
-    """Collect kernels, each at its noise levels and with its log prior, into entries."""
+def assembled(
+    kernels: Sequence[tuple[Kernel, Sequence[float]]],
+    log_prior: Sequence[float],
+    family: Sequence[int],
+) -> Entries:
+    """Collect kernels, each at its noise levels, with its log prior and family, into entries."""
     bases = list(dict.fromkeys(base for kernel, _ in kernels for base in kernel))
     place = {base: i for i, base in enumerate(bases)}
     weights = torch.zeros(len(kernels), len(bases), dtype=torch.float64)
@@ -94,6 +98,7 @@ def assembled(kernels: Sequence[tuple[Kernel, Sequence[float]]], log_prior: Sequ
         kernel,
         torch.tensor([noise for _, noise in levels], dtype=torch.float64),
         torch.tensor(log_prior, dtype=torch.float64)[kernel],
+        torch.tensor(family)[kernel],
     )
 
 
@@ -106,9 +111,10 @@ def _bases(bases: Sequence[Base]) -> Bases:
 def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations: int) -> Entries:
     """Return the dictionary of a series: a period is the best of many, for which it pays."""
     kernels = list(catalogue.plain())
-    log_prior = [0.0] * len(kernels)
-    for period in periods:
+    log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
+    for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period))
         kernels += seasonal
         log_prior += [-math.log(max(num_observations, 2))] * len(seasonal)
-    return assembled(kernels, log_prior)
+        family += [number] * len(seasonal)
+    return assembled(kernels, log_prior, family)

@@ -109,14 +109,10 @@ def merged(components: Components, bands: int) -> Components:
     spread = scale**2 + (location - centre.gather(0, band)) ** 2
     variance = sums(weight * spread) / some
     variance = torch.where(total > 0, variance, 1)
-    return Components(
-        total, centre, variance.sqrt(), components.is_log[:1].expand(bands)
-    )
+    return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
 
 
-def bounded(
-    components: Components, logarithms: Float[Tensor, " n"], spread: float
-) -> Components:
+def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:
     """Keep components of logarithms within reach of the observed ones.
 
     Otherwise a line in logarithms, far from all observations, or the heavy tails of a few

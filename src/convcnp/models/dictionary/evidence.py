@@ -14,6 +14,8 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
 _MEANS = 2  # a constant and a line
+_ON_LATTICE = 1e-6  # of a step
+_IN_CACHE = 2**17  # numbers in double precision
 _NO_SPAN = 1e12  # in gaps: one time tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
 
@@ -55,14 +57,17 @@ class Frame:
         return torch.stack([torch.ones_like(x), (x - self.middle) / self.half])
 
 
-def covariances(entries: Entries, series: Series) -> Float[Tensor, "k n n"]:
-    """Return every kernel between the times of a series, without noise.
+def lower_covariances(
+    entries: Entries, series: Series, pairs: Int[Tensor, "2 p"]
+) -> Float[Tensor, "k p"]:
+    """Return every kernel between pairs of a series' times, without noise.
 
     On a lattice each kernel is evaluated once per different lag.
     """
     if series.step is None:
-        return entries.kernels((series.x[:, None] - series.x).abs())
-    return _looked_up(entries, series.step, series.ticks[:, None] - series.ticks, series.x)
+        return entries.kernels((series.x[pairs[0]] - series.x[pairs[1]]).abs())
+    ticks = series.ticks
+    return _looked_up(entries, series.step, ticks[pairs[0]] - ticks[pairs[1]], series.x)
 
 
 def cross_covariances(
@@ -75,21 +80,24 @@ def cross_covariances(
     if series.step is None:
         return entries.kernels((series.x[:, None] - at).abs())
     ticks = (at / series.step).round()
-    on_lattice = (at / series.step - ticks).abs() < 1e-6
+    on_lattice = (at / series.step - ticks).abs() < _ON_LATTICE
+    # A time far away would need a table as long as its distance.
+    on_lattice &= (ticks - series.ticks[0]).abs() <= 2 * (series.ticks[-1] - series.ticks[0])
+    lag = series.ticks[:, None] - ticks.long()
+    if on_lattice.all():
+        return _looked_up(entries, series.step, lag, at)
     if not on_lattice.any():
         return entries.kernels((series.x[:, None] - at).abs())
     values = at.new_empty(len(entries.weights), series.num_times, len(at))
-    lag = series.ticks[:, None] - ticks[on_lattice].long()
-    values[:, :, on_lattice] = _looked_up(entries, series.step, lag, at)
+    values[:, :, on_lattice] = _looked_up(entries, series.step, lag[:, on_lattice], at)
     values[:, :, ~on_lattice] = entries.kernels((series.x[:, None] - at[~on_lattice]).abs())
     return values
 
 
-def _looked_up(
-    entries: Entries, step: float, lag: Int[Tensor, "n m"], like: Tensor
-) -> Float[Tensor, "k n m"]:
+def _looked_up(entries: Entries, step: float, lag: Tensor, like: Tensor) -> Float[Tensor, "k ..."]:
     lag = lag.abs()
-    table = entries.kernels(torch.arange(int(lag.max()) + 1).to(like) * step)
+    longest = int(lag.max()) if lag.numel() else 0
+    table = entries.kernels(torch.arange(longest + 1).to(like) * step)
     return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
 
 
@@ -150,15 +158,7 @@ class Factored:
 def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Factored:
     """Factorise every entry once: the values and the mean are bordered to the covariance."""
     n = series.num_times
-    border = torch.cat([frame.means(series.x), series.z])  # (2 + r, n)
-    size = n + len(border)
-    matrix = border.new_zeros(len(entries), size, size)
-    matrix[:, :n, :n] = covariances(entries, series)[entries.kernel]
-    noise = entries.noise.to(border)[:, None] / series.count + series.extra  # (e, n)
-    matrix.diagonal(dim1=1, dim2=2)[:, :n] += noise
-    matrix[:, n:, :n] = border
-    matrix.diagonal(dim1=1, dim2=2)[:, n:] = _BEYOND
-    factor, failed = torch.linalg.cholesky_ex(matrix)
+    factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, frame))
     whitened = factor[:, n:, :n]
     means, values = whitened[:, :_MEANS], whitened[:, _MEANS:]
     precision = means @ means.mT
@@ -172,6 +172,23 @@ def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Fa
     log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
     summary = _with_repeats(log_determinant, squares, entries, series)
     return Factored(factor[:, :n, :n], means, values, precision, estimate, summary)
+
+
+def _bordered(entries: Entries, series: Series, frame: Frame) -> Float[Tensor, "e s s"]:
+    """Return the lower triangles of the covariances, with means and values as further rows."""
+    n = series.num_times
+    border = torch.cat([frame.means(series.x), series.z])  # (2 + r, n)
+    size = n + len(border)
+    matrix = border.new_zeros(len(entries), size, size)
+    pairs = torch.tril_indices(n, n)
+    kernels = lower_covariances(entries, series, pairs)
+    place = pairs[0] * size + pairs[1]
+    matrix.flatten(1).index_copy_(1, place, kernels.index_select(0, entries.kernel))
+    diagonal = matrix.diagonal(dim1=1, dim2=2)
+    diagonal[:, :n] += entries.noise.to(border)[:, None] / series.count + series.extra
+    diagonal[:, n:] = _BEYOND
+    matrix[:, n:, :n] = border
+    return matrix
 
 
 def _with_repeats(
@@ -214,15 +231,36 @@ def posterior(
     with :math:`B = L^{-1} k_*` and :math:`R = h_* - A^\top B`.
     """
     entry, form = pairs
+    mean, variance = at.new_empty(len(entry), len(at)), at.new_empty(len(entry), len(at))
     used, place = entry.unique(return_inverse=True)
-    across = cross_covariances(entries[used], series, at)  # (k, n, m)
-    across = across[entries[used].kernel]  # (u, n, m)
+    # Some entries after the others: all at once would not fit into the processor's cache.
+    for some in used.split(max(1, _IN_CACHE // (series.num_times * len(at)))):
+        own = torch.isin(entry, some)
+        first = int(torch.searchsorted(used, some[0]))
+        chosen = (entry[own], form[own], place[own] - first)
+        mean[own], variance[own] = _conditioned(found, entries, series, frame, at, some, chosen)
+    return mean, variance
+
+
+def _conditioned(
+    found: Factored,
+    entries: Entries,
+    series: Series,
+    frame: Frame,
+    at: Tensor,
+    used: Tensor,
+    chosen: tuple[Tensor, Tensor, Tensor],
+) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of chosen pairs: their entries, forms, and places among `used`."""
+    entry, form, place = chosen
+    some, h = entries[used], frame.means(at)
+    across = cross_covariances(some, series, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
-    means = found.means[used]
-    rest = frame.means(at) - means @ whitened  # (u, 2, m)
+    rest = h - found.means[used] @ whitened  # (u, 2, m)
     unsure = (rest * torch.linalg.solve(found.precision[used], rest)).sum(1)
-    variance = (1 - (whitened**2).sum(1)).clamp(min=0) + unsure + entries.noise[used, None]
-    estimate = found.estimate[entry, form]  # (c, 2)
-    left = found.values[entry, form] - (estimate[:, None] @ found.means[entry])[:, 0]  # (c, n)
-    mean = estimate @ frame.means(at) + (left[:, None] @ whitened[place])[:, 0]
+    explained = torch.linalg.vecdot(whitened, whitened, dim=1)
+    variance = (1 - explained).clamp(min=0) + unsure + some.noise[:, None]
+    estimate = found.estimate[entry, form][:, None]  # (c, 1, 2)
+    left = found.values[entry, form][:, None] - estimate @ found.means[entry]  # (c, 1, n)
+    mean = (estimate @ h + left @ whitened[place])[:, 0]
     return mean, variance[place]

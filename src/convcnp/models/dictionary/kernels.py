@@ -29,7 +29,7 @@ class Bases:
     period: Float[Tensor, " b"]  # infinite where there is no periodic factor
     sharpness: Float[Tensor, " b"]
 
-    def __call__(self, lag: Float[Tensor, "*lags"]) -> Float[Tensor, "b *lags"]:
+    def __call__(self, lag: Float[Tensor, ...]) -> Float[Tensor, "b ..."]:
         """Evaluate every base kernel at every lag, in the precision of the lags."""
         values = lag.new_empty(len(self.shape), lag.numel())
         flat = lag.flatten()
@@ -56,9 +56,7 @@ class Bases:
         )
 
 
-def rhythm(
-    lag: Float[Tensor, "*lags"], period: float, sharpness: float
-) -> Float[Tensor, "*lags"]:
+def rhythm(lag: Float[Tensor, ...], period: float, sharpness: float) -> Float[Tensor, ...]:
     """Return the periodic factor of variance one and mean zero over a period."""
     # Whole periods are taken off first: single precision has no digits to spare for them.
     phase = lag / period
@@ -103,6 +101,7 @@ class Entries:
     kernel: Int[Tensor, " e"]  # of every entry
     noise: Float[Tensor, " e"]
     log_prior: Float[Tensor, " e"]
+    family: Int[Tensor, " e"]  # zero without a period, then one number for each
 
     def __len__(self) -> int:
         return len(self.kernel)
@@ -114,10 +113,10 @@ class Entries:
         used = (weights != 0).any(0).nonzero()[:, 0]
         return Entries(
             *(self.bases[used], weights[:, used], kernel),
-            *(self.noise[chosen], self.log_prior[chosen]),
+            *(self.noise[chosen], self.log_prior[chosen], self.family[chosen]),
         )
 
-    def kernels(self, lag: Float[Tensor, "*lags"]) -> Float[Tensor, "k *lags"]:
+    def kernels(self, lag: Float[Tensor, ...]) -> Float[Tensor, "k ..."]:
         """Evaluate every kernel, without noise, at every lag."""
         values = self.bases(lag)
         return (self.weights.to(lag) @ values.flatten(1)).unflatten(1, lag.shape)

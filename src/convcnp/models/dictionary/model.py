@@ -52,8 +52,8 @@ class GaussianProcessDictionary(Model):
         super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
         if dim_x != 1:
             raise SettingError(
-                f"A dictionary of Gaussian processes takes one input dimension, got dim_x = {dim_x}; "
-                "use a ConvCNP for the plane."
+                "A dictionary of Gaussian processes takes one input dimension, got dim_x = "
+                f"{dim_x}; use a ConvCNP for the plane."
             )
         self.catalogue = catalogue or Catalogue()
         self.prior = prior or Prior()
@@ -85,7 +85,9 @@ class GaussianProcessDictionary(Model):
         observed = task.context_mask[index, :, channel]
         if not observed.any():
             return None
-        return self.fit(task.x_context[index, observed, 0], task.y_context[index, observed, channel])
+        return self.fit(
+            task.x_context[index, observed, 0], task.y_context[index, observed, channel]
+        )
 
     @torch.no_grad()
     def fit(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from convcnp.models.dictionary.evidence import Frame, covariances, factored
-from convcnp.models.dictionary.kernels import NAMES, Entries
+from convcnp.models.dictionary.evidence import Frame, cross_covariances, factored
+from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
+
+_EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
+_SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ def described(fitted: Fitted | None) -> Seen | None:
     """Put a fitted series into words and shares."""
     if fitted is None:
         return None
-    found = sorted(explained(fitted).items(), key=lambda item: -item[1])
+    shares = {p: share for p, share in explained(fitted).items() if share >= _SLIGHT}
+    found = sorted(shares.items(), key=lambda item: -item[1])
     weighed, gap = fitted.weighed, fitted.series.gap
     return Seen(
         tuple(period * gap for period, _ in found),
@@ -63,7 +66,8 @@ def explained(fitted: Fitted) -> dict[float, float]:
     total = series.z.var(1).clamp(min=1e-12)[pairs[1]]
     shares = {}
     for p in present:
-        kernel = covariances(only(fitted.entries, p), series)[fitted.entries.kernel[pairs[0]]]
+        kernel = cross_covariances(only(fitted.entries, p), series, series.x)
+        kernel = kernel[fitted.entries.kernel[pairs[0]]]
         part = (kernel @ strength)[..., 0].var(1) / total  # (c,)
         shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
     return shares
@@ -71,22 +75,18 @@ def explained(fitted: Fitted) -> dict[float, float]:
 
 def only(entries: Entries, period: float) -> Entries:
     """Return the entries with nothing but the parts of one period."""
-    return replace(
-        entries, weights=torch.where(entries.bases.period == period, entries.weights, 0)
-    )
+    return replace(entries, weights=torch.where(entries.bases.period == period, entries.weights, 0))
 
 
 def _words(entries: Entries, entry: int) -> str:
-    weights: Float[Tensor, " b"] = entries.weights[entries.kernel[entry]]
-    bases = entries.bases
-    words = []
-    for i in weights.nonzero()[:, 0].tolist():
-        name = f"{NAMES[int(bases.shape[i])]} over {bases.length_scale[i]:.3g} gaps"
-        if bases.period[i].isfinite():
-            name = f"a rhythm of {bases.period[i]:.3g} gaps, {_drift(float(bases.length_scale[i] / bases.period[i]))}"
-        words.append(name)
-    return " + ".join(words) + f", noise {entries.noise[entry]:.2g}"
+    weights, bases = entries.weights[entries.kernel[entry]], entries.bases
+    parts = [_part(bases, i) for i in weights.nonzero()[:, 0].tolist()]
+    return f"{' + '.join(parts)}, noise {entries.noise[entry]:.2g}"
 
 
-def _drift(periods: float) -> str:
-    return "exact" if periods > 1000 else f"drifting over {periods:.3g} periods"
+def _part(bases: Bases, i: int) -> str:
+    scale, period = float(bases.length_scale[i]), float(bases.period[i])
+    if period == math.inf:
+        return f"{NAMES[int(bases.shape[i])]} over {scale:.3g} gaps"
+    drift = "exact" if scale > _EXACT * period else f"drifting over {scale / period:.3g} periods"
+    return f"a rhythm of {period:.3g} gaps, {drift}"

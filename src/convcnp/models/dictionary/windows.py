@@ -80,9 +80,7 @@ class Fitted:
     freedom: float  # degrees of freedom of the Student-t that each predicts
     whole: Factored | None  # of a short series
 
-    def predict(
-        self, at: Float[Tensor, " m"]
-    ) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
+    def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
         ordered, order = at.sort()
         mean = at.new_zeros(len(self.weighed.weight), len(at))
