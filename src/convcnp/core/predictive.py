@@ -25,7 +25,7 @@ class Predictive(Distribution):
     `affine`, and the methods below that begin with an underscore. Nobody else needs to know its
     shape: bands ask for `quantile`, calibration for `cdf`, scores for `log_prob` and `crps`.
 
-    Args:
+    Attributes:
         mask: Where it is false, `log_prob` is zero whatever the value.
 
     Example:

@@ -40,6 +40,7 @@ class SimulatedSeries:
     """
 
     options: ClassVar[tuple[str, ...]] = ("max_points", "max_targets")
+    takes: ClassVar[Literal["tables"]] = "tables"
     normaliser: ClassVar[Normaliser] = AsIs()
     familiar: ClassVar[Familiar] = Familiar((0.0, np.inf), largest=np.inf, spacing=1.0)
 
