@@ -17,10 +17,11 @@ from benchmarks.images import image_memory, image_steps
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
 from benchmarks.series import light_curves, simulation
+from benchmarks.startup import startup
 from benchmarks.steps import drawing, margins, steps
 from benchmarks.timing import Finding
 from benchmarks.training import overhead, throughput
-from convcnp.training.run import commit, hardware, versions
+from convcnp.training.provenance import commit, hardware, versions
 
 BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "steps": steps,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "simulation": simulation,
     "image-steps": image_steps,
     "image-memory": image_memory,
+    "startup": startup,
 }
 
 

@@ -13,7 +13,7 @@ from benchmarks.timing import Contestant, Finding, interleaved, speed_up
 from convcnp import ConvCNP, Task
 from convcnp.core.heads import GaussianHead
 from convcnp.core.predictive import Predictive
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.source import seeded
 from convcnp.training.loop import flushing_denormals
 

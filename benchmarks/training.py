@@ -19,9 +19,10 @@ from benchmarks.steps import LEAST, build, draw, every
 from benchmarks.timing import Finding, Times
 from convcnp import ConvCNP, Task
 from convcnp.cli.progress import ProgressReporter
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.source import Source, seeded
-from convcnp.training.loop import Progress, Reporter, TrainingSettings, train
+from convcnp.training.checkpoint import Progress
+from convcnp.training.loop import Reporter, TrainingSettings, train
 
 SHARE = 5  # the plain loop takes a fifth of the steps
 CHECKPOINT_EVERY = 20  # while the loop's overhead is measured

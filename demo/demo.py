@@ -21,7 +21,7 @@ def main() -> None:
     print("Carbon dioxide at Mauna Loa, with the weeks that were never measured:")
     predict_file(str(CO2), out=OUT / "co2.csv", plot=OUT / "co2.png", say=print)
     print("Hare and lynx of the Hudson's Bay, with eighteen years taken away:")
-    animals = read_table(ANIMALS)
+    animals = read_table(ANIMALS).frame
     animals.loc[animals["year"].isin(TAKEN), ["hare", "lynx"]] = float("nan")
     animals.to_csv(OUT / "lynx-hare-given.csv", index=False)
     predict_file(

@@ -3,6 +3,7 @@
 import gzip
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -42,20 +43,35 @@ def own_images(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from helpers import TINY_IMAGES, write_pictures
 
     folder = tmp_path_factory.mktemp("own")
-    wanted = Wanted.of({}, overrides=TINY_IMAGES, minutes=0.1)
+    wanted = Wanted.of(overrides=TINY_IMAGES, minutes=0.1)
     train_own(write_pictures(folder / "photos"), folder / "model", wanted)
     return folder
 
 
 def _trained(folder, frame, names) -> Path:
+    from convcnp.frames.columns import Columns
     from convcnp.training.own.choices import Wanted
     from convcnp.training.own.train import train_own
     from helpers import TINY
 
     table = folder / "table.csv"
     frame.to_csv(table, index=False)
-    train_own(table, folder / "model", Wanted.of(names, overrides=TINY, minutes=0.1))
+    train_own(
+        table, folder / "model", Wanted.of(Columns.named(**names), overrides=TINY, minutes=0.1)
+    )
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Run an experiment for a few steps; return its directory and the result."""
+    from convcnp.training.experiment import Experiment
+    from convcnp.training.run import run
+    from helpers import ROOT
+
+    directory = tmp_path_factory.mktemp("run")
+    experiment = Experiment.load(ROOT / "experiments/table1/eq-convcnp.toml", smoke=True)
+    return directory, run(experiment, "table1/eq-convcnp", directory)
 
 
 @pytest.fixture

@@ -1,11 +1,13 @@
 """Builders shared by the tests."""
 
+import copy
 import gzip
 import json
 import os
 import signal
 import struct
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,17 +17,26 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from click.testing import Result
 from PIL import Image
 from torch import Tensor, nn
+from typer.testing import CliRunner
 
+from convcnp.cli import app
 from convcnp.core.image_task import ImageTask
 from convcnp.core.task import Task
+from convcnp.data.images.photo import Photo
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DataError
+from convcnp.frames.columns import Columns
+from convcnp.frames.reading import TableFile
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import write_tensors
 from convcnp.training.experiment import Experiment
+from convcnp.training.loop import METRICS, TrainingSettings
+from convcnp.training.own.choices import Wanted
+from convcnp.training.own.table import plan_table
 
 # Overrides with which a model of one's own trains in a second or two.
 TINY = (
@@ -101,6 +112,10 @@ def random_images(
 
 def rebuilt(task: Task, **changes: Any) -> Task:
     """Pass a task through its door again, with some of its fields replaced."""
+    if isinstance(task, ImageTask):  # which has another door
+        images = copy.copy(task)
+        vars(images).update(changes)
+        return images
     return Task(**{**vars(task), **changes})
 
 
@@ -172,6 +187,13 @@ def write_pictures(folder: Path, count: int = 8, **options: int) -> Path:
     return folder
 
 
+def random_photo(channels: int, missing: float = 0.6) -> Photo:
+    """Draw a picture of noise with a share of its pixels missing."""
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.rand(20, 24, channels, generator=generator)
+    return Photo(pixels, torch.rand(20, 24, generator=generator) < missing)
+
+
 def moments(model: Model, task: Task) -> Tensor:
     """Return the predicted means and standard deviations side by side: (2, B, M, Dy)."""
     with torch.no_grad():
@@ -182,6 +204,17 @@ def moments(model: Model, task: Task) -> Tensor:
 def assert_equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-9) -> None:
     """Compare absolutely; NaN equals nothing, so it fails."""
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
+
+
+def invoke(*arguments: object) -> Result:
+    """Run a command in this process."""
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def call(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """Run the real command in a process of its own."""
+    command = [sys.executable, "-m", "convcnp", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 def interrupted(command: Sequence[str], directory: Path) -> str:
@@ -255,3 +288,49 @@ def write_untrained(directory: Path, data: str, model: dict[str, str]) -> None:
     write_tensors(directory / "best.safetensors", experiment.build_model().state_dict())
     result = {"name": f"table/{directory.name}", "experiment": experiment.model_dump()}
     (directory / "result.json").write_text(json.dumps(result))
+
+
+def small_training(**changes: Any) -> TrainingSettings:
+    """Return settings of a run of six steps."""
+    small = {
+        "steps": 6,
+        "batch_size": 2,
+        "validate_every": 3,
+        "validation_tasks": 4,
+        "checkpoint_every": 2,
+    }
+    return TrainingSettings(**{**small, **changes})
+
+
+def seeded_model() -> ConvCNP:
+    """Build the same small model every time."""
+    torch.manual_seed(0)
+    return ConvCNP.small(points_per_unit=16.0)
+
+
+def metrics_of(directory: Path) -> list[list[str]]:
+    """Return all columns of a run's metrics but the time."""
+    return [line.split(",")[:4] for line in (directory / METRICS).read_text().splitlines()]
+
+
+def long_frame() -> pd.DataFrame:
+    """Return series of two channels, g and r, in one column; those of g are larger by 100."""
+    frame = series_frame(6)
+    band = np.where(np.arange(len(frame)) % 2, "g", "r")
+    return frame.assign(band=band, v=frame["v"] + 100 * (band == "g"))
+
+
+def long_series(rows: int = 400, gap: float = 1.0) -> pd.DataFrame:
+    """Return one long series, a sine, without noise."""
+    t = gap * np.arange(rows)
+    return pd.DataFrame({"t": t, "v": np.sin(t / (7 * gap))})
+
+
+def planned(
+    frame: pd.DataFrame, overrides: Sequence[str] = (), minutes: float = 10.0, **names: Any
+) -> tuple[Experiment, str]:
+    """Return the experiment that is chosen for a table, and all that is said of it."""
+    said: list[str] = []
+    wanted = Wanted.of(Columns.named(**names), overrides=overrides, minutes=minutes)
+    plan = plan_table(TableFile(frame, "", "table.csv"), wanted, said.append)
+    return plan.experiment, " ".join(said)

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Iterable
 
 
 class ConvCNPError(Exception):
@@ -69,50 +64,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else "; check the name."
 
 
-@contextmanager
-def writing(directory: Path) -> Iterator[None]:
-    """Say which directory cannot be written, where something within fails to be."""
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(
-            f"Expected a directory that can be written, but {directory} cannot "
-            f"({error.strerror or error}); choose another."
-        ) from error
-
-
 class ConvCNPWarning(UserWarning):
     """Warn of data that a prediction should be trusted less for."""
 
 
-@contextmanager
-def warnings_said(say: Callable[[str], None]) -> Iterator[None]:
-    """Pass our warnings on as sentences, each once; others stay what they are."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvCNPWarning)
-        try:
-            yield
-        finally:
-            ours = [w for w in caught if issubclass(w.category, ConvCNPWarning)]
-            for text in dict.fromkeys(str(w.message) for w in ours):
-                say(text)
-    for other in caught:
-        if other not in ours:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-
-
 class MissingExtraError(ConvCNPError, ImportError):
     """Raise when an optional dependency is needed and not installed."""
-
-
-def import_extra(module: str, extra: str) -> ModuleType:
-    """Import a module that comes with one of the package's extras."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"This needs {error.name}, which is not installed; pip install 'convcnp[{extra}]'."
-        ) from error
 
 
 def check_positive(name: str, value: float) -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safetensors import safe_open
-from safetensors.torch import save
-from torch import Tensor
+from convcnp.errors import CheckpointError, OutputError
 
-from convcnp.errors import CheckpointError
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def write_tensors(
     path: Path, tensors: dict[str, Tensor], metadata: dict[str, Any] | None = None
 ) -> None:
     """Write named tensors and JSON metadata; at any moment the file is the old or the new one."""
+    from safetensors.torch import save  # with torch, which files of text do without
+
     contiguous = {
         name: value.detach().cpu().contiguous().clone() for name, value in tensors.items()
     }
@@ -26,19 +29,15 @@ def write_tensors(
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read what `write_tensors` wrote."""
+    from safetensors import SafetensorError, safe_open
+
     try:
         with safe_open(path, "pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
             return tensors, json.loads((file.metadata() or {}).get("json", "{}"))
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise CheckpointError(
             f"{path} must be a readable safetensors file ({error}); it may be cut short: remove it."
-        ) from error
-    except Exception as error:
-        if type(error).__name__ != "SafetensorError":
-            raise
-        raise CheckpointError(
-            f"{path} must be a safetensors file ({error}); it may be cut short: remove it."
         ) from error
 
 
@@ -54,3 +53,23 @@ def write_atomically(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_file(name: str) -> bool:
+    """Tell whether something of this name is there."""
+    try:
+        return bool(name) and Path(name).exists()
+    except OSError:  # a name too long
+        return False
+
+
+@contextmanager
+def writing(directory: Path) -> Iterator[None]:
+    """Say which directory cannot be written, where something within fails to be."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"Expected a directory that can be written, but {directory} cannot "
+            f"({error.strerror or error}); choose another."
+        ) from error

@@ -1,28 +1,16 @@
 """The command line, run as a user runs it."""
 
-import json
 import subprocess
 import sys
-from pathlib import Path
+from importlib.metadata import version
 
 import pytest
-from typer.testing import CliRunner
 
+import convcnp
 from convcnp.cli import app
-from helpers import ROOT, interrupted
+from helpers import ROOT, call, invoke
 
 FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
-
-
-def invoke(*arguments):
-    """Run a command in this process."""
-    return CliRunner().invoke(app, list(arguments))
-
-
-def call(*arguments, cwd=ROOT):
-    """Run the real command in a process of its own."""
-    command = [sys.executable, "-m", "convcnp.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
 def test_help_lists_the_commands_and_each_has_help():
@@ -33,20 +21,6 @@ def test_help_lists_the_commands_and_each_has_help():
     for command in names:
         assert command in text
         assert invoke(command, "--help").exit_code == 0
-
-
-def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
-    done = call("run", FILE, "--smoke", "--out", tmp_path / "run")
-    assert done.returncode == 0, done.stderr
-    assert "log-likelihood per target point" in done.stdout
-    assert "step 6 of 6" in done.stderr
-    again = json.loads(invoke("evaluate", str(tmp_path / "run"), "--json").output)
-    told = json.loads((tmp_path / "run/result.json").read_text())
-    assert again["log_likelihood"] == pytest.approx(told["log_likelihood"])
-    assert again["num_tasks"] == told["num_tasks"] == 8
-    fewer = invoke("evaluate", str(tmp_path / "run"), "--tasks", "3", "--seed", "9", "--json")
-    assert json.loads(fewer.output)["num_tasks"] == 3
-    assert json.loads(fewer.output)["seed"] == 9
 
 
 @pytest.mark.parametrize(
@@ -91,36 +65,14 @@ def test_a_mistake_in_the_real_process_shows_no_traceback():
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):
-    changes = ["--set", "training.steps=100000", "--set", "training.validate_every=100000"]
-    command = [sys.executable, "-m", "convcnp.cli", "run", FILE, "--smoke", *changes]
-    errors = interrupted([*command, "--out", str(tmp_path)], tmp_path)
-    assert "Stopped. The run is kept in" in errors
-    assert "--resume goes on" in errors
+def test_the_version_is_that_of_the_package():
+    assert invoke("--version").output == f"convcnp {convcnp.__version__}\n"
+    assert convcnp.__version__ == version("convcnp")
 
 
-def test_tables_come_in_three_forms():
-    markdown = invoke("table", "table1", "--format", "markdown").output
-    assert markdown.startswith("| Model | Parameters | EQ |")
-    assert invoke("table", "table1", "--format", "csv").output.startswith("Model,Parameters,EQ")
-    # A narrow terminal wraps long names; short ones stand whole.
-    assert "CNP" in invoke("table", "table1").output
-
-
-def test_compare_writes_result_files_that_the_table_shows(tmp_path):
-    results = tmp_path / "real-series"
-    done = invoke("compare", "--series", "hare", "--methods", "linear", "--out", str(results))
-    assert done.exit_code == 0, done.output
-    assert "hare, blocks, linear: log-likelihood" in done.stderr
-    assert f"Wrote 1 result file to {results}." in " ".join(done.stdout.split())
-    shown = invoke("table", "real-series", "--results", str(tmp_path), "--format", "csv").output
-    assert shown.startswith("Series,Points,Removed,General model,Fitted GP,")
-    assert "hare,91,blocks,—,—,—,-" in shown
-
-
-def test_models_are_listed_for_people_and_for_machines():
-    shipped = json.loads(invoke("models", "--json").output)
-    listing = invoke("models").output
-    for result in shipped:
-        assert Path(result["name"]).name in listing
-        assert result["bytes"] > 0
+def test_the_package_and_its_command_line_are_the_command():
+    for module in ("convcnp", "convcnp.cli"):
+        command = [sys.executable, "-m", module, "--version"]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == (
+            f"convcnp {convcnp.__version__}\n"
+        )

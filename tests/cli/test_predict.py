@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 import convcnp
-import convcnp.cli.predict
+import convcnp.plots.series
+import convcnp.predict.zoo
 from convcnp.cli import main
 from convcnp.models.convcnp import ConvCNP
 
@@ -210,7 +211,7 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(predict, tmp_path, arguments,
 
 def test_a_model_for_other_channels_is_refused(predict, monkeypatch):
     pairs = dataclasses.replace(convcnp.load("eq-convcnp"), model=ConvCNP.small(1, 2))
-    monkeypatch.setattr(convcnp.cli.predict, "load", lambda name: pairs)
+    monkeypatch.setattr(convcnp.predict.zoo, "load", lambda name: pairs)
     code, out, errors = predict("series.csv")
     assert (code, out) == (2, "")
     assert "was trained for 2 value columns together, got 1 (temp)" in errors
@@ -237,7 +238,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_no_answer(predict, tmp_path, monk
     def broken(*_):
         raise convcnp.errors.TableError("No picture today.")
 
-    monkeypatch.setattr(convcnp.cli.predict, "draw_series", broken)
+    monkeypatch.setattr(convcnp.plots.series, "draw_series", broken)
     code, _, errors = predict("series.csv", "--out", "out.csv", "--plot", "out.png")
     assert code == 2
     assert errors.endswith("No picture today.")

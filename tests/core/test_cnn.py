@@ -7,9 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from convcnp.core.cnn import CNN, ResNet, SimpleCNN, UNet
-from convcnp.core.convolution import Convolution, ResidualBlocks
 from convcnp.core.grid import Field, Padding
-from convcnp.core.separable import SeparableConvolution
 from convcnp.errors import SettingError
 from helpers import assert_equal, lively
 
@@ -91,50 +89,6 @@ def test_a_unet_concatenates_its_input_to_its_output():
 
 
 # --- Worked examples ------------------------------------------------------------------------------
-
-
-def convolution(padding: Padding, stride: int = 1) -> Convolution:
-    """Return the filter (1, 2, 4) with bias 10."""
-    layer = Convolution(1, 1, 1, kernel_size=3, padding=padding, stride=stride).double()
-    with torch.no_grad():
-        layer.conv.weight.copy_(torch.tensor([1.0, 2.0, 4.0]))
-        layer.conv.bias.fill_(10.0)
-    return layer
-
-
-@pytest.mark.parametrize(
-    "padding, ends",
-    # The field is 1, 2, 3, 4; to its left and right stand 5 and 5, 0 and 0, or 4 and 1.
-    [("unobserved", (5 + 2 + 8, 3 + 8 + 20)), ("zeros", (2 + 8, 3 + 8)), ("circular", (14, 15))],
-)
-def test_a_convolution_continues_the_field_as_its_padding_says(padding, ends):
-    h = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)[None, None, None]
-    out, beyond = convolution(padding)(h, torch.tensor([5.0]).double())
-    expected = [ends[0], 1 + 4 + 12, 2 + 6 + 16, ends[1]]
-    assert_equal(out.flatten(), torch.tensor(expected).double() + 10, 1e-12)
-    assert beyond.item() == pytest.approx(7 * 5 + 10)
-
-
-def test_a_stride_keeps_every_second_cell_beginning_with_the_first():
-    h, beyond = drawn(1, 1, 1, 6), drawn(1)
-    out, constant = convolution("unobserved", stride=2)(h, beyond)
-    full, same = convolution("unobserved")(h, beyond)
-    assert_equal(out, full[..., ::2], 1e-12)
-    assert_equal(constant, same, 0)
-
-
-@every_padding
-def test_a_separable_convolution_is_one_of_what_relu_leaves_with_a_kernel_of_rank_one(padding):
-    layer = lively(SeparableConvolution(2, 3, kernel_size=5, padding=padding))
-    whole = Convolution(2, 3, 3, kernel_size=5, padding=padding).double()
-    mixing = layer.pointwise.weight[:, :, 0, 0]
-    with torch.no_grad():
-        whole.conv.weight.copy_(mixing[:, :, None, None] * layer.depthwise.weight[:, 0])
-        whole.conv.bias.copy_(mixing @ layer.depthwise.bias + layer.pointwise.bias)
-    h, beyond = drawn(2, 3, 7, 8), drawn(3)
-    expected = whole(h.relu(), beyond.relu())
-    for actual, wanted in zip(layer(h, beyond), expected, strict=True):
-        assert_equal(actual, wanted, 1e-12)
 
 
 def test_a_block_of_a_resnet_adds_to_what_it_reads():
@@ -226,26 +180,6 @@ def at_margins(cnn: CNN, margin: int, data: int = 16, long: int = 200) -> tuple[
         return cnn(Field(field, beyond)).values[inside]
 
     return output(margin), output(long)
-
-
-@pytest.mark.parametrize(
-    ("activation", "function"), [("relu", torch.relu), ("gelu", torch.nn.functional.gelu)]
-)
-def test_residual_blocks_add_to_what_they_read(activation, function):
-    options = {"kernel_size": 5, "padding": "zeros", "activation": activation}
-    blocks = lively(ResidualBlocks(2, 1, 3, **options))
-    h, beyond = drawn(1, 3, 1, 8), drawn(3)
-    expected, constant = h, beyond
-    for layer in blocks.layers:
-        change = layer.conv(expected)
-        constant_change = layer.conv.weight.sum((2, 3)) @ constant + layer.conv.bias
-        expected, constant = expected + function(change), constant + function(constant_change)
-    actual, actual_constant = blocks(h.clone(), beyond.clone())
-    assert (actual - h).abs().max() > 0.1
-    assert_equal(actual, expected, 1e-12)
-    assert_equal(actual_constant, constant, 1e-12)
-    nothing = ResidualBlocks(0, 1, 3, **options)
-    assert_equal(nothing(h, beyond)[0], h, 0)
 
 
 @every_padding

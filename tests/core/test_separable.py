@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch.nn.functional import conv2d
 
-from convcnp.core.separable import separable
-from helpers import assert_equal
+from convcnp.core.convolution import Convolution
+from convcnp.core.separable import SeparableConvolution, separable
+from helpers import assert_equal, lively
 
 
 def drawn(*shape: int, seed: int) -> torch.Tensor:
@@ -76,3 +77,17 @@ def test_the_quick_way_is_taken_where_gradients_are_wanted():
     assert type(separable(*given, padding=(2, 2)).grad_fn).__name__ == "_SeparableBackward"
     with torch.no_grad():
         assert separable(*given, padding=(2, 2)).grad_fn is None
+
+
+@pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
+def test_a_separable_convolution_is_one_of_what_relu_leaves_with_a_kernel_of_rank_one(padding):
+    layer = lively(SeparableConvolution(2, 3, kernel_size=5, padding=padding))
+    whole = Convolution(2, 3, 3, kernel_size=5, padding=padding).double()
+    mixing = layer.pointwise.weight[:, :, 0, 0]
+    with torch.no_grad():
+        whole.conv.weight.copy_(mixing[:, :, None, None] * layer.depthwise.weight[:, 0])
+        whole.conv.bias.copy_(mixing @ layer.depthwise.bias + layer.pointwise.bias)
+    h, beyond = drawn(2, 3, 7, 8, seed=0), drawn(3, seed=0)
+    expected = whole(h.relu(), beyond.relu())
+    for actual, wanted in zip(layer(h, beyond), expected, strict=True):
+        assert_equal(actual, wanted, 1e-12)

@@ -6,30 +6,10 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from convcnp import EQ, Matern52
-from convcnp.data.gp import GPSource
-from convcnp.data.sawtooth import SawtoothSource
-from convcnp.data.source import FunctionSource, Source, seeded
+from convcnp.data.functions import FunctionSource, GPSource, SawtoothSource
+from convcnp.data.source import seeded
 from convcnp.errors import SettingError
-
-SOURCES = [GPSource(kernel=EQ()), GPSource(kernel=Matern52()), SawtoothSource()]
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=["eq", "matern", "sawtooth"])
-def test_a_source_draws_the_same_tasks_from_the_same_key(source):
-    first, second, other = (source.draw(3, seeded(*key)) for key in ((1, 2), (1, 2), (1, 3)))
-    assert isinstance(source, Source)
-    assert torch.equal(first.x_context, second.x_context)
-    assert torch.equal(first.y_target, second.y_target)
-    assert first.x_context.shape != other.x_context.shape or not torch.equal(
-        first.x_context, other.x_context
-    )
-
-
-def test_keys_that_differ_in_any_part_give_different_numbers():
-    keys = [(0, 0), (0, 1), (1, 0), (0, 2**31), (2**31, 0), (0, 0, 1), (0, 1, 1)]
-    draws = {torch.rand(1, generator=seeded(*key)).item() for key in keys}
-    assert len(draws) == len(keys)
+from convcnp.models.gaussian_process import EQ
 
 
 def test_sizes_lie_between_3_and_the_maximum_and_are_shared_by_a_batch():
@@ -110,13 +90,14 @@ def test_a_new_source_is_one_method():
     assert Lines().ceiling(task) is None
 
 
-def test_a_key_that_does_not_fit_is_refused():
-    with pytest.raises(SettingError, match=r"between 0 and 2\*\*32 - 1, got 4294967296"):
-        seeded(0, 2**32)
-
-
 def test_an_impossible_source_is_refused():
     with pytest.raises(
         SettingError, match=r"low < high and max_points >= 3, got low = 2.0, high = 1.0"
     ):
         GPSource(kernel=EQ(), low=2.0, high=1.0)
+
+
+def test_curves_need_more_jitter_than_tasks():
+    x = torch.linspace(-2, 2, 400, dtype=torch.float64)[None, :, None]
+    assert GPSource().for_curves().values(x, seeded(0)).isfinite().all()
+    assert SawtoothSource().for_curves() == SawtoothSource()

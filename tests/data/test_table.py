@@ -6,84 +6,19 @@ import pytest
 import torch
 
 from convcnp.data.source import NamedSource, seeded
-from convcnp.data.table import (
-    Layout,
-    Rows,
-    TableSource,
-    choose_layout,
-    digest_of,
-    observed_part,
-    widened,
-    with_channels,
-)
+from convcnp.data.table import TableSource, observed_part, part_of
 from convcnp.errors import SettingError, TableError
-from helpers import points_frame, series_frame
+from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.reading import digest_of
+from convcnp.frames.series import Rows
+from helpers import long_frame, points_frame, series_frame
 
 PARTS = ("training", "validation", "test")
 
 
-def source_of(frame, layout=None, **options):
-    layout = layout or choose_layout(frame)
-    return TableSource(**vars(layout), read=Rows.of(frame, layout), **options)
-
-
-def long_frame():
-    frame = series_frame(6)
-    band = np.where(np.arange(len(frame)) % 2, "g", "r")
-    return frame.assign(band=band, v=frame["v"] + 100 * (band == "g"))
-
-
-# --- Columns --------------------------------------------------------------------------------------
-
-
-def test_columns_are_guessed_or_named():
-    frame = series_frame()
-    assert choose_layout(frame) == Layout(("v",), time="t", group="id")
-    points = points_frame()
-    inputs = ("east", "north")
-    assert choose_layout(points, inputs=inputs) == Layout(("depth",), inputs=inputs)
-
-
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        ({"inputs": ("t",)}, "two different input columns and no time, got"),
-        ({"inputs": ("t", "v"), "time": "t"}, "two different input columns and no time"),
-        ({"channel": "bnad"}, "Expected a column 'bnad'.*did you mean 'band'"),
-        ({"inputs": ("t", "west")}, "Expected a column 'west'"),
-        ({"channel": "band", "value": ["v", "t"], "time": "id"}, "'v', 't' may be it; name it"),
-    ],
-    ids=["one input", "time and inputs", "no such channel", "no such input", "two values"],
-)
-def test_columns_that_do_not_fit_are_named(options, sentence):
-    with pytest.raises(TableError, match=sentence):
-        choose_layout(long_frame(), **options)
-
-
-def test_channels_of_a_long_table_get_columns_of_their_own():
-    frame = long_frame()
-    layout = choose_layout(frame, channel="band")
-    assert layout == Layout(("g", "r"), time="t", group="id", channel="band", value="v")
-    wide = widened(frame, layout)
-    assert wide["g"].isna().tolist() == (frame["band"] == "r").tolist()
-    assert wide["g"].dropna().min() > 100 > wide["r"].dropna().max()
-    with pytest.raises(TableError, match="Expected the channels g, r in 'band', got 'u'"):
-        widened(frame.replace({"band": {"g": "u"}}), layout)
-
-
-def test_numbers_of_channels_stay_whole_beside_a_missing_one():
-    frame = pd.DataFrame({"t": range(4), "band": [0, 1, 0, 1], "v": range(4)})
-    layout = choose_layout(frame, channel="band")
-    assert layout.values == ("0", "1")
-    frame["band"] = [0, 1, np.nan, 1]
-    assert widened(frame, layout)["1"].dropna().tolist() == [1, 3]
-
-
-def test_a_channel_that_a_table_lacks_was_not_observed():
-    layout = Layout(("a", "b"), time="t")
-    only_a = pd.DataFrame({"t": [0.0, 1.0], "a": [1.0, 2.0]})
-    assert with_channels(only_a, layout)["b"].isna().all()
-    assert "b" not in with_channels(only_a, layout, "a")
+def source_of(frame, columns=None, **options):
+    columns = columns or choose_columns(frame)
+    return TableSource(**columns.given, read=Rows.of(frame, columns), **options)
 
 
 # --- Parts ----------------------------------------------------------------------------------------
@@ -91,20 +26,20 @@ def test_a_channel_that_a_table_lacks_was_not_observed():
 
 def test_whole_series_are_held_out_by_a_hash_of_their_names():
     frame = series_frame(30)
-    rows = Rows.of(frame, choose_layout(frame))
-    kept = {part: rows.of_part(part) for part in PARTS}
+    rows = Rows.of(frame, choose_columns(frame))
+    kept = {part: part_of(rows, part) for part in PARTS}
     names = {p: {r.labels[i] for i in np.flatnonzero(r.lengths)} for p, r in kept.items()}
     assert [len(names[part]) for part in PARTS] == [24, 3, 3]
     assert set.union(*names.values()) == {f"s{i}" for i in range(30)}
     shuffled = frame.sample(frac=1, random_state=0)
-    again = Rows.of(shuffled, choose_layout(frame)).of_part("test")
+    again = part_of(Rows.of(shuffled, choose_columns(frame)), "test")
     assert {again.labels[i] for i in np.flatnonzero(again.lengths)} == names["test"]
 
 
 def test_one_series_is_cut_into_stretches_of_time():
     frame = series_frame(1, rows=100)
-    rows = Rows.of(frame, choose_layout(frame))
-    times = {part: set(rows.of_part(part).x[:, 0]) for part in PARTS}
+    rows = Rows.of(frame, choose_columns(frame))
+    times = {part: set(part_of(rows, part).x[:, 0]) for part in PARTS}
     assert [len(times[part]) for part in PARTS] == [70, 15, 15]
     assert len(set.union(*times.values())) == 100
     assert min(times["test"]) > max(times["training"])
@@ -112,8 +47,8 @@ def test_one_series_is_cut_into_stretches_of_time():
 
 def test_points_are_cut_into_regions():
     frame = points_frame(160)
-    rows = Rows.of(frame, choose_layout(frame, inputs=("east", "north")))
-    held = {part: rows.of_part(part).x for part in PARTS}
+    rows = Rows.of(frame, choose_columns(frame, Columns.named(inputs=("east", "north"))))
+    held = {part: part_of(rows, part).x for part in PARTS}
     assert [len(held[part]) for part in PARTS] == [120, 20, 20]
     # Neighbours are held out together: of a tenth chosen at random, few would be neighbours.
     away = torch.cdist(torch.from_numpy(held["test"]), torch.from_numpy(rows.x))
@@ -124,9 +59,9 @@ def test_points_are_cut_into_regions():
 def test_short_series_and_rows_without_a_value_are_left_out():
     frame = pd.concat([series_frame(6), pd.DataFrame({"id": ["a", "a"], "t": [0, 1], "v": [1, 2]})])
     frame.loc[frame["id"] == "s0", "v"] = np.nan
-    rows = Rows.of(frame, choose_layout(frame))
+    rows = Rows.of(frame, choose_columns(frame))
     assert len(rows.x) == 5 * 24 + 2
-    assert len(rows.of_part("all").x) == 5 * 24
+    assert len(part_of(rows, "all").x) == 5 * 24
 
 
 # --- Tasks ----------------------------------------------------------------------------------------
@@ -170,7 +105,9 @@ def test_a_long_series_is_seen_through_windows_and_a_hole_in_it_ends_one():
 
 def test_a_window_of_points_is_a_neighbourhood():
     frame = points_frame(400)
-    source = source_of(frame, choose_layout(frame, inputs=("east", "north")), window=10)
+    source = source_of(
+        frame, choose_columns(frame, Columns.named(inputs=("east", "north"))), window=10
+    )
     assert (source.dim_x, source.dim_y) == (2, 1)
     task = source.draw_as_is(20, seeded(0))
     x = torch.where(task.context_mask, task.x_context, task.x_target)
@@ -194,7 +131,7 @@ def test_values_are_hidden_at_random_in_blocks_beyond_an_edge_and_channel_by_cha
 
 def test_channels_are_hidden_each_on_its_own():
     frame = long_frame()
-    source = source_of(frame, choose_layout(frame, channel="band"))
+    source = source_of(frame, choose_columns(frame, Columns.named(channel="band")))
     task = source.draw_as_is(10, seeded(0))
     assert source.dim_y == 2
     known = task.context_mask | task.target_mask
@@ -205,14 +142,14 @@ def test_a_file_is_read_when_needed_and_refused_when_it_changed(tmp_path):
     frame = series_frame()
     path = tmp_path / "a.csv"
     frame.to_csv(path, index=False)
-    layout = vars(choose_layout(frame))
-    source = TableSource(**layout, path=str(path), digest=digest_of(path.read_bytes()))
+    named = choose_columns(frame).given
+    source = TableSource(**named, path=str(path), digest=digest_of(path.read_bytes()))
     assert source.draw(2, seeded(0)).dim_y == 1
     path.write_text(path.read_text() + "s0,99,1\n")
     with pytest.raises(TableError, match="its content has changed; restore it"):
-        TableSource(**layout, path=str(path), digest=source.digest).draw(2, seeded(0))
+        TableSource(**named, path=str(path), digest=source.digest).draw(2, seeded(0))
     path.unlink()
-    missing = TableSource(**layout, path=str(path), digest="0")
+    missing = TableSource(**named, path=str(path), digest="0")
     assert missing.dim_y == 1  # what a prediction needs is known without it
     with pytest.raises(TableError, match="cannot be read"):
         missing.draw(2, seeded(0))

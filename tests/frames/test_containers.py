@@ -6,14 +6,14 @@ import pytest
 import xarray as xr
 
 from convcnp.errors import TableError
-from convcnp.frames.containers import opened
+from convcnp.frames.containers import open_container
 
 DATES = pd.date_range("2020-03-28", periods=3, freq="D", tz="Europe/Berlin")
 
 
 def answered(data):
     """Open a container and close an answer at its own times."""
-    box = opened(data)
+    box = open_container(data)
     values = [name for name in box.frame if name != box.time]
     answer = box.frame[[box.time]].assign(**{f"{name}_mean": box.frame[name] for name in values})
     return box.close(answer)
@@ -46,13 +46,13 @@ def test_a_series_without_a_name_is_called_value():
 def test_an_index_that_only_counts_is_not_the_time():
     frame = pd.DataFrame({"t": [0, 1, 2], "v": [1.0, 2.0, 3.0]})
     for data in (frame, frame[frame.t != 1]):
-        box = opened(data)
+        box = open_container(data)
         assert box.time is None
         assert list(box.frame) == ["t", "v"]
 
 
 def test_an_index_that_is_not_the_time_may_be_left_out_of_the_answer():
-    box = opened(pd.DataFrame({"t": [0], "v": [1.0]}, index=pd.Index(["a"], name="row")))
+    box = open_container(pd.DataFrame({"t": [0], "v": [1.0]}, index=pd.Index(["a"], name="row")))
     assert list(box.close(pd.DataFrame({"t": [0], "v_mean": [1.0]}))) == ["t", "v_mean"]
 
 
@@ -89,4 +89,4 @@ def test_arrays_come_back_with_the_channels_they_had(channels):
 )
 def test_what_cannot_be_opened_gets_a_sentence(data, sentence):
     with pytest.raises(TableError, match=sentence):
-        opened(data)
+        open_container(data)

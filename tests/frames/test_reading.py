@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import TableError
-from convcnp.frames.reading import plain, read_table
-from convcnp.frames.series import choose_columns
+from convcnp.frames.columns import choose_columns
+from convcnp.frames.reading import digest_of, plain, read_table
 from convcnp.frames.time_axis import TimeAxis
 
 DATES = ["2020-02-01", "2020-02-02", "2020-02-13"]
@@ -34,28 +34,30 @@ TABLES = {
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_one_table_is_read_from_all_its_kinds(kind, tmp_path):
-    frame = read_table(written(tmp_path / "table.csv", TABLES[kind]))
+    frame = read_table(written(tmp_path / "table.csv", TABLES[kind])).frame
     pd.testing.assert_frame_equal(frame, pd.DataFrame({"t": [0, 1], "v": [1.5, np.nan]}))
 
 
 def test_dotted_dates_do_not_hide_decimal_commas(tmp_path):
-    frame = read_table(written(tmp_path / "a.csv", "Tag;Wert\n01.02.2020;1,5\n02.02.2020;2,5\n"))
+    frame = read_table(
+        written(tmp_path / "a.csv", "Tag;Wert\n01.02.2020;1,5\n02.02.2020;2,5\n")
+    ).frame
     assert frame["Wert"].tolist() == [1.5, 2.5]
 
 
 def test_a_separator_inside_quotes_separates_nothing(tmp_path):
-    frame = read_table(written(tmp_path / "a.csv", '"a;b;c",v\n0,1\n'))
+    frame = read_table(written(tmp_path / "a.csv", '"a;b;c",v\n0,1\n')).frame
     assert list(frame) == ["a;b;c", "v"]
 
 
 def test_names_of_western_europe_are_read(tmp_path):
-    frame = read_table(written(tmp_path / "a.csv", "t,Größe\n0,1\n".encode("cp1252")))
+    frame = read_table(written(tmp_path / "a.csv", "t,Größe\n0,1\n".encode("cp1252"))).frame
     assert list(frame) == ["t", "Größe"]
 
 
 @pytest.mark.parametrize("first", ["0,1.5", "2020-01-01,1.5", "13/02/2020 10:00,", '"0","1"'])
 def test_a_table_without_a_header_keeps_its_first_row(first, tmp_path):
-    frame = read_table(written(tmp_path / "a.csv", f"{first}\n{first}\n"))
+    frame = read_table(written(tmp_path / "a.csv", f"{first}\n{first}\n")).frame
     assert list(frame) == ["time", "value1"]
     assert len(frame) == 2
 
@@ -64,7 +66,7 @@ def test_a_table_without_a_header_keeps_its_first_row(first, tmp_path):
 def test_parquet_is_read_with_its_index(has_index, tmp_path):
     frame = pd.DataFrame({"t": pd.to_datetime(DATES).tz_localize("UTC"), "v": [1.0, 2.0, 3.0]})
     (frame.set_index("t") if has_index else frame).to_parquet(tmp_path / "table.parquet")
-    pd.testing.assert_frame_equal(read_table(tmp_path / "table.parquet"), frame)
+    pd.testing.assert_frame_equal(read_table(tmp_path / "table.parquet").frame, frame)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,7 @@ def test_names_that_differ_by_spaces_alone_are_refused(tmp_path):
 
 
 def test_a_quoted_first_row_above_bare_numbers_is_a_header(tmp_path):
-    frame = read_table(written(tmp_path / "a.csv", '"0","1"\n5,6\n7,8\n'))
+    frame = read_table(written(tmp_path / "a.csv", '"0","1"\n5,6\n7,8\n')).frame
     assert frame.to_dict("list") == {"0": [5, 7], "1": [6, 8]}
 
 
@@ -123,3 +125,11 @@ def test_periods_and_times_of_arrow_are_dates(kind):
     found = plain(column.to_frame())["time"]
     assert choose_columns(plain(pd.DataFrame({"a": column, "v": [1, 2, 3]}))).time == "a"
     assert TimeAxis.of(found).times(np.array([0.0]))[0] == dates[0]
+
+
+def test_a_file_is_told_from_others_by_its_content(tmp_path):
+    path = written(tmp_path / "a.csv", "t,v\n0,1\n")
+    table = read_table(path)
+    assert (table.digest, table.path) == (digest_of(path.read_bytes()), str(path.resolve()))
+    assert read_table(written(tmp_path / "b.csv", "t,v\n0,1\n")).digest == table.digest
+    assert read_table(written(tmp_path / "c.csv", "t,v\n0,2\n")).digest != table.digest

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
-from convcnp.frames.series import SeriesTable, choose_columns
-from convcnp.frames.targets import EVEN, asked_times
+from convcnp.frames.columns import choose_columns
+from convcnp.frames.series import SeriesTable
+from convcnp.frames.targets import EVEN, TargetText, series_targets
 
 
 def table(**columns):
@@ -15,7 +16,7 @@ def table(**columns):
 
 
 def asked(series, at=None):
-    times = asked_times(series, at).times
+    times = series_targets(series, at).inputs
     parts = np.split(times.x, times.starts[1:-1])
     return [series.axis.times(part).tolist() for part in parts]
 
@@ -114,10 +115,11 @@ def test_times_of_ones_own_are_asked_of_every_series_in_their_order():
 
 def test_a_table_asks_each_series_and_keeps_its_order():
     series = table(id=list("aab"), t=[0, 8, 3], v=[1.0, 2, 3])
-    given = asked_times(series, pd.DataFrame({"t": [9, 4, 2], "id": list("bab")}))
-    answer = series.frame(given.times)
+    given = series_targets(series, pd.DataFrame({"t": [9, 4, 2], "id": list("bab")}))
+    answer = series.frame(given.inputs)
     assert given.in_order(answer)["t"].tolist() == [9, 4, 2]
     assert given.in_order(answer)["id"].tolist() == ["b", "a", "b"]
+    assert [given.rows(i).tolist() for i in range(2)] == [[1], [0, 2]]
 
 
 @pytest.mark.parametrize(
@@ -136,4 +138,16 @@ def test_a_table_asks_each_series_and_keeps_its_order():
 )
 def test_what_cannot_be_asked_gets_a_sentence(at, error, sentence):
     with pytest.raises(error, match=sentence):
-        asked_times(table(t=[0, 1], v=[1.0, 2.0]), at)
+        series_targets(table(t=[0, 1], v=[1.0, 2.0]), at)
+
+
+def test_a_text_tells_gaps_numbers_steps_and_files_apart(tmp_path):
+    series = table(t=[0, 1, 2, 4, 5], v=[1.0, 2, 3, 4, 5])
+    path = tmp_path / "asked.csv"
+    path.write_text("t,other\n7,1\n3,2\n")
+    asked_for = {"gaps": [3], "2": [0, 5], "0:1:0.5": [0, 0.5, 1], str(path): [7, 3]}
+    for text, times in asked_for.items():
+        assert asked(series, TargetText(text)) == [times]
+    for text in ("0:1", "0:9:-1", "yesterday", "0:1:x"):
+        with pytest.raises(TableError, match="--at must be gaps, a number of times"):
+            series_targets(series, TargetText(text))

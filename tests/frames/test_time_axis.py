@@ -142,3 +142,11 @@ def test_times_that_cannot_be_used_get_a_sentence(series, asked, sentence):
     with pytest.raises(TableError, match=sentence):
         axis = TimeAxis.of(pd.Series(series, name="t"))
         axis.numbers(pd.Series(series if asked is None else asked, name="t"))
+
+
+def test_a_number_among_dates_is_named():
+    column = pd.Series(["2020-01-01", "17.5", "2020-01-03"], name="t")
+    with pytest.raises(
+        TableError, match=r"Expected a date, as in other rows, .* got '17.5' in row"
+    ):
+        TimeAxis.of(column).numbers(column)

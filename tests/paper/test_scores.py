@@ -7,7 +7,7 @@ import torch
 
 from convcnp import GaussianPredictive, Task
 from convcnp.data import lynx_hare
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import PlasticcSource
 from convcnp.models.cnp import CNP

@@ -12,7 +12,7 @@ from tools.update_tables import updated
 
 from convcnp.errors import ResultError
 from convcnp.paper.real_series import SERIES
-from convcnp.paper.tables import build_table
+from convcnp.paper.tables import LAYOUTS, build_table, layouts
 from convcnp.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
@@ -237,3 +237,13 @@ def test_every_real_series_has_the_results_of_every_fitted_method_from_a_commit(
             assert "dirty" not in method["commit"]
             for scores in method["scores"].values():
                 assert [score["seed"] for score in scores] == [0, 1, 2]
+
+
+def test_a_table_of_our_own_is_laid_out_by_a_file_of_its_own():
+    found = layouts(ROOT / "experiments")
+    assert found["table1"].name == "paper.toml"
+    assert found["ablation"].name == "layout.toml"
+    assert "the paper has no such numbers" in found["ablation"].read_text()
+    for name, path in found.items():
+        assert build_table(name, ROOT / "experiments", ROOT / "results").title
+        assert sum((path.parent / layout).exists() for layout in LAYOUTS) == 1

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from convcnp.core.task import Task
-from convcnp.data.gp import GPSource
+from convcnp.data.functions import GPSource
 from convcnp.data.random_series import SeriesSource
+from convcnp.data.table import TableSource
 from convcnp.frames.series import Ragged
 from convcnp.models.cnp import CNP
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ
 from convcnp.predict import batches
-from convcnp.predict.batches import predict_many, reach
+from convcnp.predict.batches import predict_many
 from convcnp.predict.user_units import InUserUnits
 from helpers import lively
 
@@ -53,35 +54,35 @@ def one_by_one(model, series, y, asked):
 def assert_as_alone(model, series, y, asked):
     found = predict_many(model, SeriesSource(), series, y, asked)
     mean, stddev = one_by_one(model, series, y, asked)
-    np.testing.assert_allclose(found.mean, mean, rtol=1e-5)
-    np.testing.assert_allclose(found.stddev, stddev, rtol=1e-5)
+    np.testing.assert_allclose(found.predictive.mean[0], mean, rtol=1e-5)
+    np.testing.assert_allclose(found.predictive.stddev[0], stddev, rtol=1e-5)
     return found
 
 
 def test_a_batch_gives_the_numbers_of_each_series_alone(model):
     found = assert_as_alone(model, *problem())
-    assert np.ptp(found.mean) > 1
+    assert np.ptp(found.predictive.mean.numpy()) > 1
 
 
-@pytest.mark.parametrize(("name", "value"), [("_SERIES", 2), ("_POINTS", 20), ("CELLS", 200)])
-def test_small_batches_and_tiles_change_no_number(model, monkeypatch, name, value):
+@pytest.mark.parametrize(("name", "value"), [("_SERIES", 2), ("_POINTS", 20)])
+def test_small_batches_change_no_number(model, monkeypatch, name, value):
     monkeypatch.setattr(batches, name, value)
     assert_as_alone(model, *problem())
 
 
 def test_a_series_too_long_for_one_pass_is_cut_into_tiles(model, monkeypatch):
-    cuts = []
-    tiles = batches.predict_in_tiles
-    monkeypatch.setattr(batches, "CELLS", 256)
-    monkeypatch.setattr(
-        batches,
-        "predict_in_tiles",
-        lambda *a, **k: cuts.append(1) or tiles(*a, **k),
-    )
+    passes = []
+    in_passes = batches.raw_in_passes
+
+    def in_small_passes(model, task, **options):
+        passes.append(model.cells(task).max() > 256)
+        return in_passes(model, task, cells_per_pass=256, **options)
+
+    monkeypatch.setattr(batches, "raw_in_passes", in_small_passes)
     x, asked = np.arange(300.0), np.linspace(0, 299, 50)
     y = np.sin(x / 5)[:, None]
     assert_as_alone(model, Ragged(x, np.array([0, 300])), y, Ragged(asked, np.array([0, 50])))
-    assert cuts
+    assert passes == [True]
 
 
 def test_a_model_that_is_no_convcnp_predicts_as_well():
@@ -90,18 +91,18 @@ def test_a_model_that_is_no_convcnp_predicts_as_well():
 
 def test_series_that_look_alike_are_predicted_once(model, monkeypatch):
     sizes = []
-    predict = batches._predict
+    predict = batches.raw_in_passes
     monkeypatch.setattr(
         batches,
-        "_predict",
-        lambda m, task, p: sizes.append(len(task)) or predict(m, task, p),
+        "raw_in_passes",
+        lambda m, task, **options: sizes.append(len(task)) or predict(m, task, **options),
     )
     count = 500
     alone = Ragged(np.random.default_rng(0).uniform(size=count), np.arange(count + 1))
     y = np.random.default_rng(1).normal(size=(count, 1))
     found = predict_many(model, SeriesSource(), alone, y, alone)
     assert sizes == [1]
-    away = (found.mean - y) / abs(y)
+    away = (found.predictive.mean[0].numpy() - y) / abs(y)
     np.testing.assert_allclose(away, np.full_like(away, away[0, 0]))
 
 
@@ -114,7 +115,8 @@ def test_unlike_series_are_not_taken_for_alike(model):
 def test_a_series_without_observations_has_no_prediction(model):
     series, asked = Ragged(np.array([0.0, 1]), np.array([0, 2, 2])), ragged((1, 2), 0)
     found = predict_many(model, SeriesSource(), series, np.array([[1.0], [2.0]]), asked)
-    assert np.isnan(found.mean[:, 0]).tolist() == [False, True, True]
+    assert found.is_answered.tolist() == [True, False, False]
+    assert found.predictive.mask[0, :, 0].tolist() == [True, False, False]
 
 
 def test_what_a_model_should_know_is_noted(model):
@@ -137,6 +139,36 @@ def test_progress_is_told_up_to_the_end(model, monkeypatch):
     assert told[-1] == (sum(ASKED), sum(ASKED))
 
 
-def test_a_convcnp_sees_as_far_as_its_radius_and_others_everything(model):
-    assert reach(model) == model.receptive_radius
-    assert reach(CNP()) == float("inf")
+# --- Points in the plane --------------------------------------------------------------------------
+
+
+PLANE = TableSource(("depth",), inputs=("east", "north"), gap=(1.0, 1.0))
+
+
+def sets_of_points():
+    random = np.random.default_rng(4)
+    sets = Ragged(random.uniform(0, 6, (15, 2)), np.array([0, 9, 9, 15]))
+    asked = Ragged(random.uniform(0, 6, (7, 2)), np.array([0, 3, 5, 7]))
+    return sets, random.normal(size=(15, 1)), asked
+
+
+def test_sets_of_points_are_predicted_each_from_its_own():
+    model = lively(ConvCNP.small(2, 1, points_per_unit=3)).eval()
+    sets, y, asked = sets_of_points()
+    found = predict_many(model, PLANE, sets, y, asked)
+    assert found.is_answered.tolist() == [True] * 3 + [False] * 2 + [True] * 2
+    for i in (0, 2):
+        rows, wanted = sets.rows(i), asked.rows(i)
+        task = Task.from_arrays(sets.x[rows], y[rows], asked.x[wanted])
+        alone = InUserUnits(model, PLANE)(task)
+        np.testing.assert_allclose(found.predictive.mean[0, wanted], alone.mean[0], atol=1e-5)
+
+
+def test_what_a_model_should_know_of_points_is_noted():
+    model = ConvCNP.small(2, 1, points_per_unit=3).eval()
+    points = Ragged(np.array([[0.0, 0], [3, 4], [3, 5]]), np.array([0, 3]))
+    asked = Ragged(np.array([[3.0, 4], [0, 12]]), np.array([0, 2]))
+    found = predict_many(model, PLANE, points, np.array([[1.0], [-7], [2]]), asked)
+    np.testing.assert_allclose(found.distance, [0.0, 58**0.5], atol=1e-6)
+    assert found.gaps == pytest.approx((1.0, 1.0))
+    assert found.largest == 7.0

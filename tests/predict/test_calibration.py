@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 import convcnp
 from convcnp import Predictor
 from convcnp.cli import app
-from convcnp.data.table import digest_of
 from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.frames.columns import Columns
+from convcnp.frames.reading import TableFile, read_table
 from convcnp.predict import calibration
 from convcnp.predict.calibration import Calibration, calibrations, held_out_images, held_out_source
 from helpers import (
     TINY_IMAGES,
+    long_frame,
     picture,
     points_frame,
     saved,
@@ -40,15 +42,15 @@ def test_coverage_is_the_share_of_values_inside_the_central_interval():
 
 def test_only_held_out_series_of_the_training_table_are_used(own_series):
     predictor = convcnp.load(own_series / "model")
-    frame, digest = series_frame(), digest_of((own_series / "table.csv").read_bytes())
+    table = read_table(own_series / "table.csv")
     trained = predictor.experiment.source()
-    own = held_out_source(predictor, frame, digest, {})
+    own = held_out_source(predictor, table, Columns())
     assert set(own.own.x[:, 0]) == set(trained.held_out("test").own.x[:, 0])
-    other = held_out_source(predictor, frame, "another", {})
-    assert len(other.own.x) == len(frame)
+    other = held_out_source(predictor, TableFile(table.frame, "another"), Columns())
+    assert len(other.own.x) == len(table.frame)
     for names in ({"value": ["v"]}, {"time": "t"}, {"group": "id"}):
-        assert held_out_source(predictor, frame, digest, names).part == "test"
-    assert held_out_source(predictor, frame, digest, {"group": ""}).part == "all"
+        assert held_out_source(predictor, table, Columns.named(**names)).part == "test"
+    assert held_out_source(predictor, table, Columns.named(group="")).part == "all"
 
 
 def test_a_training_table_that_has_changed_is_warned_of(own_series, tmp_path):
@@ -66,7 +68,7 @@ def test_a_training_table_that_has_changed_is_warned_of(own_series, tmp_path):
 
 def test_scores_are_in_the_users_units_and_those_of_the_predictions(own_series):
     predictor = convcnp.load(own_series / "model")
-    source = held_out_source(predictor, series_frame(seed=5), "another", {})
+    source = held_out_source(predictor, TableFile(series_frame(seed=5), "another"), Columns())
     found = calibrations(predictor, source, tasks=30)["v"]
     assert len(found.below) > 200
     # A Gaussian with its own mean and spread, three over the root of two, scores -2.2.
@@ -89,10 +91,12 @@ def test_scores_are_in_the_users_units_and_those_of_the_predictions(own_series):
 def test_a_model_of_one_channel_takes_columns_one_by_one(own_series):
     predictor = convcnp.load(own_series / "model")
     frame = series_frame(seed=5).assign(w=lambda f: f["v"] + 1)
-    source = held_out_source(predictor, frame, "", {"value": ["v", "w"]})
+    table = TableFile(frame, "another")
+    source = held_out_source(predictor, table, Columns.named(value=["v", "w"]))
     assert set(calibrations(predictor, source, tasks=4)) == {"v", "w"}
     with pytest.raises(ShapeError, match="takes 1 input"):
-        held_out_source(predictor, points_frame(), "", {"inputs": ("east", "north")})
+        inputs = Columns.named(inputs=("east", "north"))
+        held_out_source(predictor, TableFile(points_frame(), "another"), inputs)
 
 
 def test_only_held_out_images_of_the_training_folder_are_used(own_images, tmp_path):
@@ -149,3 +153,16 @@ def test_the_command_prints_scores_and_draws_them(kind, data, channels, request,
     scores, *others = json.loads(as_json).values()
     assert len(others) == channels - 1
     assert {"log_likelihood", "crps", "coverage50", "coverage95", "values"} <= set(scores)
+
+
+def test_the_command_takes_inputs_and_a_channel(own_points, own_series, tmp_path):
+    check = ["check", str(own_points / "model"), "--data", str(own_points / "table.csv")]
+    named = ["--inputs", "east", "--inputs", "north", "--tasks", "4"]
+    told = CliRunner().invoke(app, [*check, *named])
+    assert "what training never saw" in " ".join(told.output.split())
+    long = tmp_path / "long.csv"
+    long_frame().to_csv(long, index=False)
+    check = ["check", str(own_series / "model"), "--data", str(long), "--channel", "band"]
+    told = CliRunner().invoke(app, [*check, "--tasks", "4", "--json"])
+    assert told.exit_code == 0, told.output
+    assert set(json.loads(told.stdout)) == {"g", "r"}

@@ -1,27 +1,22 @@
 """Completion of photographs: what is missing, what is filled, and what is refused."""
 
-import sys
-
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
-from convcnp.cli import main
 from convcnp.data.images.photo import Photo
-from convcnp.errors import DataError, OutputError, SettingError, ShapeError
+from convcnp.errors import DataError, SettingError, ShapeError
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.predict.completion import (
     DEFAULT_MODEL,
-    Completion,
     all_but,
     complete,
     read_mask,
     within,
 )
 from convcnp.predict.zoo import load
-from helpers import assert_equal, lively, random_array, saved, write_untrained
+from helpers import assert_equal, lively, random_photo, saved
 
 # --- What is missing ------------------------------------------------------------------------------
 
@@ -90,12 +85,6 @@ def test_an_impossible_box_is_refused(box):
 # --- Completion -----------------------------------------------------------------------------------
 
 
-def random_photo(channels: int, missing: float = 0.6) -> Photo:
-    generator = torch.Generator().manual_seed(0)
-    pixels = torch.rand(20, 24, channels, generator=generator)
-    return Photo(pixels, torch.rand(20, 24, generator=generator) < missing)
-
-
 def colour_model():
     return lively(GridConvCNP.small(dim_y=3)).float().eval()
 
@@ -145,83 +134,7 @@ def test_a_model_that_is_not_of_images_is_refused():
         complete(ConvCNP.small(), random_photo(1))
 
 
-def test_pictures_are_written(tmp_path):
-    photo = random_photo(3)
-    completion = Completion(photo, torch.full((20, 24, 3), 0.5), torch.full((20, 24, 3), 0.2))
-    completed, stddev, figure = completion.write(tmp_path / "new", "photo")
-    arrays = []
-    for path in (completed, stddev, figure):
-        with Image.open(path) as image:
-            arrays.append(np.array(image))
-    assert (arrays[0] == (255 * completion.pixels).round().byte().numpy()).all()
-    assert (arrays[1] == 255 * photo.missing.numpy()).all()
-    assert arrays[2].shape[1] > 1000
-    (tmp_path / "file").touch()
-    with pytest.raises(
-        OutputError, match=r"Expected a directory that can be written, but .*file cannot"
-    ):
-        completion.write(tmp_path / "file", "photo")
-
-
 def test_the_default_model_ships_and_knows_colours():
     model = load(DEFAULT_MODEL).model
     assert isinstance(model, GridConvCNP)
     assert model.dim_y == 3
-
-
-@pytest.mark.parametrize("shape", [(1, 200), (200, 1)])
-def test_the_figure_of_a_long_picture_has_a_bounded_size(shape):
-    missing = torch.ones(shape, dtype=torch.bool)
-    blank = torch.zeros(*shape, 1)
-    figure = Completion(Photo(blank, missing), blank, blank + 0.1).figure()
-    assert 1 < figure.get_figheight() < 13
-
-
-# --- The command ----------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """Leave a directory as a finished run would, with an untrained model of colour images."""
-    directory = tmp_path_factory.mktemp("run")
-    write_untrained(directory, "celeba32", {"name": "grid-convcnp"})
-    return directory
-
-
-def run(monkeypatch, *arguments):
-    monkeypatch.setattr(sys, "argv", ["convcnp", "complete", *map(str, arguments)])
-    main()
-
-
-def test_the_command_writes_three_pictures(trained, tmp_path, monkeypatch, capsys):
-    photo = saved(tmp_path / "photo.jpg", random_array(20, 30, 3))
-    mask = saved(tmp_path / "mask.png", random_array(20, 30) > 250)
-    options = ["--mask", mask, "--keep", "50%", "--box", "0,0,5,5"]
-    with pytest.raises(SystemExit) as stop:
-        run(monkeypatch, photo, *options, "--model", trained, "--out", tmp_path / "out")
-    assert stop.value.code == 0
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"photo-completed.png", "photo-stddev.png", "photo-figure.png"}
-    output = " ".join(capsys.readouterr().out.split())
-    assert "of 30 x 20 pixels" in output
-    assert "photo-completed.png" in output
-
-
-@pytest.mark.parametrize(
-    "options, sentence",
-    [
-        ([], "all of"),
-        (["--keep", "lots"], "--keep must be a share"),
-        (["--box", "0,0,99,99"], "--box must be left,top,width,height"),
-        (["--mask", "nothing.png"], "nothing.png does not exist"),
-        (["--keep", "5%", "--model", "nothing"], "Expected the name of a shipped model"),
-    ],
-)
-def test_a_mistake_gets_a_sentence_and_exit_code_2(
-    options, sentence, tmp_path, monkeypatch, capsys
-):
-    photo = saved(tmp_path / "photo.png", random_array(20, 30))
-    with pytest.raises(SystemExit) as stop:
-        run(monkeypatch, photo, *options)
-    assert stop.value.code == 2
-    assert sentence in " ".join(capsys.readouterr().err.split())

@@ -4,26 +4,41 @@ import pytest
 import torch
 
 import convcnp
+from convcnp.core.heads import Head, MixtureHead
+from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
 from convcnp.models.base import Model
 from convcnp.models.convcnp import ConvCNP
 from convcnp.models.gaussian_process import EQ, GaussianProcess
+from convcnp.predict import sampling
 from convcnp.predict.sampling import _far_apart_first, sample_curves
 from helpers import assert_equal, lively
 
 KERNEL = EQ()
 
 
+class Moments(Head):
+    """Takes the mean and the standard deviation as they are."""
+
+    def channels(self, dim_y):
+        return 2 * dim_y
+
+    def forward(self, raw, mask):
+        mean, stddev = raw.chunk(2, -1)
+        return GaussianPredictive(mean, stddev, mask)
+
+
 class ExactGP(Model):
     """The exact posterior as a model: sampled point by point, it is sampled exactly."""
 
     def __init__(self):
-        super().__init__(1, 1)
+        super().__init__(1, 1, Moments())
         self.tasks = []
 
-    def forward(self, task):
+    def raw(self, task):
         self.tasks.append(task)
-        return GaussianProcess(KERNEL, jitter=1e-6)(task)
+        posterior = GaussianProcess(KERNEL, jitter=1e-6)(task)
+        return torch.cat([posterior.mean, posterior.stddev], -1)
 
 
 def gap_task(num_targets, seed=0):
@@ -97,13 +112,13 @@ def test_the_order_of_targets_does_not_matter():
 
 def test_far_targets_are_drawn_from_what_is_near_them():
     model = lively(ConvCNP.small()).eval()  # sees 0.7 units far
-    seen = []
+    seen, raw = [], model.raw
 
-    def note(_, inputs):
-        (task,) = inputs
+    def noted(task, **options):
         seen.append(torch.cat([task.x_context[task.context_mask], task.x_target.flatten()]))
+        return raw(task, **options)
 
-    model.register_forward_pre_hook(note)
+    model.raw = noted
     x = torch.arange(0, 60, 0.5, dtype=torch.float64)[None, :, None]
     target = torch.tensor([5.1, 5.3, 20.2, 50.1, 50.7], dtype=torch.float64)[None, :, None]
     curves = drawn(model, Task(x, torch.sin(x), target), 4, spacing=0.3)
@@ -114,7 +129,12 @@ def test_far_targets_are_drawn_from_what_is_near_them():
 def test_samples_that_do_not_fit_into_one_pass_are_the_same(monkeypatch):
     model, task = lively(ConvCNP.small()).eval(), gap_task(12)
     together = drawn(model, task, 5, spacing=0.2)
-    monkeypatch.setattr(convcnp.predict.sampling, "CELLS", 1)
+    in_passes = sampling.raw_in_passes
+
+    def one_by_one(model, task):
+        return in_passes(model, task, cells_per_pass=int(model.cells(task).max()))
+
+    monkeypatch.setattr(sampling, "raw_in_passes", one_by_one)
     assert_equal(drawn(model, task, 5, spacing=0.2), together)
 
 
@@ -122,3 +142,9 @@ def test_each_drawn_point_halves_what_is_open():
     assert _far_apart_first(8) == [0, 4, 2, 6, 1, 5, 3, 7]
     for count in (1, 2, 5, 64):
         assert sorted(_far_apart_first(count)) == list(range(count))
+
+
+def test_a_mixture_is_sampled_as_well():
+    model = lively(ConvCNP.small(head=MixtureHead())).eval()
+    for spacing in (0.01, 0.2):
+        assert drawn(model, gap_task(12), 3, spacing=spacing).isfinite().all()

@@ -14,6 +14,7 @@ from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
 from benchmarks.plain_images import copy_image_weights
 from benchmarks.series import light_curves, run_plainly, simulation
+from benchmarks.startup import startup
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
@@ -155,3 +156,14 @@ def test_bench_refuses_unknown_names(capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit):
         main(["stpes"])
     assert "choose from steps, drawing" in capsys.readouterr().err
+
+
+def test_starting_is_measured_in_times_of_importing_torch(monkeypatch) -> None:
+    monkeypatch.setattr("benchmarks.startup.MOST", {"import convcnp": 0.25, "convcnp --help": 0.5})
+    found = startup(quick=True)
+    assert [finding.name for finding in found] == [
+        *("startup, import convcnp", "startup, convcnp --help")
+    ]
+    for finding in found:
+        assert 0 < finding.value < 1
+        assert finding.parts["ms"] < finding.parts["import torch ms"]

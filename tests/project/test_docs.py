@@ -12,7 +12,7 @@ from tools.update_tables import excerpt
 import convcnp
 from convcnp.cli import app
 from convcnp.paper.figures.paper import FIGURES
-from convcnp.paper.tables import REAL_SERIES
+from convcnp.paper.tables import REAL_SERIES, layouts
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -80,8 +80,7 @@ def shown(command):
 
 
 def test_every_table_has_its_command():
-    folders = {path.parent.name for path in (ROOT / "experiments").glob("*/paper.toml")}
-    assert shown("table") == folders | set(REAL_SERIES)
+    assert shown("table") == {*layouts(ROOT / "experiments"), *REAL_SERIES}
 
 
 def test_every_figure_has_its_command():

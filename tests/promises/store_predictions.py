@@ -1,9 +1,12 @@
-"""Write down what the shipped models predict: run once, before a change that must move nothing.
+"""Predictions of the shipped models: written down once, so that no change moves them.
 
 python tests/promises/store_predictions.py
 """
 
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 import convcnp
 from convcnp.predict.zoo import WEIGHTS
@@ -11,21 +14,26 @@ from convcnp.storage import write_tensors
 from helpers import moments, random_images, random_task
 
 STORED = Path(__file__).with_name("stored_predictions.safetensors")
+SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))
 
 
-def predictions(name):
+def predictions(name: str) -> Tensor:
     """Return mean and standard deviation of a shipped model on tasks made from a seed."""
-    model = convcnp.load(name).model
-    has_pixels = "grid-convcnp" in convcnp.load(name).experiment.model["name"]
-    if has_pixels:
+    predictor = convcnp.load(name)
+    model = predictor.model
+    if predictor.experiment.model["name"].startswith("grid-convcnp"):
         task = random_images(model.dim_y, batch_size=1, height=9, width=10, seed=3)
     else:
-        task = random_task(
-            *(model.dim_x, model.dim_y), batch_size=2, num_context=12, width=3.0, seed=3
-        )
+        dims = (model.dim_x, model.dim_y)
+        task = random_task(*dims, batch_size=2, num_context=12, width=3.0, seed=3)
     return moments(model, task)
 
 
+def main() -> None:
+    """Write down the predictions of all models that ship."""
+    torch.set_num_threads(1)
+    write_tensors(STORED, {name: predictions(name) for name in SHIPPED})
+
+
 if __name__ == "__main__":
-    names = sorted(path.stem for path in WEIGHTS.glob("*.json"))
-    write_tensors(STORED, {name: predictions(name).contiguous() for name in names})
+    main()

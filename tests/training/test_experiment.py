@@ -6,11 +6,13 @@ import pytest
 import torch
 
 from convcnp.errors import ConvCNPError, ExperimentError
-from convcnp.training.experiment import MODELS, SOURCES, Experiment
+from convcnp.paper.tables import LAYOUTS
+from convcnp.training.catalogue import MODELS, SOURCES
+from convcnp.training.experiment import Experiment
 from helpers import held_out_tasks_of
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted(p for p in (ROOT / "experiments").rglob("*.toml") if p.name != "paper.toml")
+FILES = sorted(p for p in (ROOT / "experiments").rglob("*.toml") if p.name not in LAYOUTS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

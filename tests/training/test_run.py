@@ -1,32 +1,22 @@
 """From an experiment to a result file."""
 
 import json
-import shutil
-from pathlib import Path
 
 import pytest
 import torch
 
-from convcnp.errors import CheckpointError, ExperimentError, ModelNotFoundError, SettingError
-from convcnp.predict.zoo import WEIGHTS, available, load, publish
-from convcnp.training.evaluation import Score, fixed_tasks, log_likelihoods
-from convcnp.training.experiment import EvaluationSettings, Experiment
+from convcnp.data.functions import GPSource
+from convcnp.errors import CheckpointError, ExperimentError
+from convcnp.predict.zoo import load
+from convcnp.training.experiment import EvaluationSettings, Experiment, apply_override
 from convcnp.training.run import evaluate, run
-from helpers import held_out_tasks_of
+from helpers import ROOT, seeded_model
 
-ROOT = Path(__file__).parents[2]
 FILE = ROOT / "experiments/table1/eq-convcnp.toml"
 
 
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("run")
-    experiment = Experiment.load(FILE, smoke=True)
-    return directory, run(experiment, "table1/eq-convcnp", directory)
-
-
-def test_a_result_says_all_that_a_number_depends_on(finished):
-    directory, result = finished
+def test_a_result_says_all_that_a_number_depends_on(finished_run):
+    directory, result = finished_run
     assert json.loads((directory / "result.json").read_text()) == result
     assert result["name"] == "table1/eq-convcnp"
     assert result["num_tasks"] == 8
@@ -38,8 +28,8 @@ def test_a_result_says_all_that_a_number_depends_on(finished):
     assert Experiment.parse(result["experiment"]) == Experiment.load(FILE, smoke=True)
 
 
-def test_a_loaded_run_scores_what_its_result_says(finished):
-    directory, result = finished
+def test_a_loaded_run_scores_what_its_result_says(finished_run):
+    directory, result = finished_run
     predictor = load(directory)
     source = predictor.experiment.source().held_out("test")
     again = evaluate(predictor.model, source, EvaluationSettings(num_tasks=8))
@@ -48,8 +38,8 @@ def test_a_loaded_run_scores_what_its_result_says(finished):
     assert other["log_likelihood"] != again["log_likelihood"]
 
 
-def test_a_finished_run_is_not_overwritten_and_resumes_only_the_same_experiment(finished):
-    directory, _ = finished
+def test_a_finished_run_is_not_overwritten_and_resumes_only_the_same_experiment(finished_run):
+    directory, _ = finished_run
     with pytest.raises(ExperimentError, match="holds a run; add --resume"):
         run(Experiment.load(FILE, smoke=True), "table1/eq-convcnp", directory)
     changed = Experiment.load(FILE, ["training.seed=1"], smoke=True)
@@ -57,70 +47,26 @@ def test_a_finished_run_is_not_overwritten_and_resumes_only_the_same_experiment(
         run(changed, "table1/eq-convcnp", directory, resume=True)
 
 
-def test_publishing_copies_the_result_and_the_weights(finished, tmp_path, monkeypatch):
-    directory, result = finished
-    monkeypatch.setattr("convcnp.predict.zoo.WEIGHTS", tmp_path / "weights")
-    written = publish(directory, tmp_path / "results")
-    assert json.loads((tmp_path / "results/table1/eq-convcnp.json").read_text()) == result
-    assert len(written) == 3
-    assert load("eq-convcnp").model.num_parameters == 6516
-    assert [entry["name"] for entry in available()] == ["table1/eq-convcnp"]
-    with pytest.raises(ModelNotFoundError, match=r"did you mean 'eq-convcnp'\?"):
-        load("eq-convcnpp")
+def test_further_scores_join_the_result():
+    model, source = seeded_model(), GPSource()
+
+    def further(*arguments):
+        assert arguments == (model, source, settings)
+        return {"beauty": 7}
+
+    settings = EvaluationSettings(num_tasks=2)
+    assert evaluate(model, source, settings, further)["beauty"] == 7
+    assert "beauty" not in evaluate(model, source, settings)
 
 
-def test_weights_of_another_table_are_not_replaced(finished, tmp_path, monkeypatch):
-    directory, result = finished
-    monkeypatch.setattr("convcnp.predict.zoo.WEIGHTS", tmp_path / "weights")
-    publish(directory, tmp_path / "results")
-    other = tmp_path / "other"
-    shutil.copytree(directory, other)
-    renamed = result | {"name": "table9/eq-convcnp"}
-    (other / "result.json").write_text(json.dumps(renamed))
-    with pytest.raises(SettingError, match="weights of table1/eq-convcnp ship under the name"):
-        publish(other, tmp_path / "results")
-    publish(other, tmp_path / "results", weights=False)
-    assert (tmp_path / "results/table9/eq-convcnp.json").exists()
-    assert [entry["name"] for entry in available()] == ["table1/eq-convcnp"]
-
-
-def test_publishing_an_unfinished_run_is_refused(tmp_path):
-    with pytest.raises(ModelNotFoundError, match="Expected a finished run"):
-        publish(tmp_path, tmp_path)
-
-
-def test_fixed_tasks_are_the_same_however_many_are_asked_for():
-    source = Experiment.load(FILE).source().held_out("test")
-    few = list(fixed_tasks(source, 3, seed=5))
-    many = list(fixed_tasks(source, 60, seed=5))
-    assert torch.equal(few[0].y_target, many[0].y_target[:3])
-    assert sum(task.batch_size for task in many) == 60
-
-
-def test_a_score_is_the_mean_over_tasks_with_its_standard_error():
-    score = Score.of(torch.tensor([1.0, 2.0, 6.0], dtype=torch.float64))
-    assert score.log_likelihood == 3.0
-    assert score.standard_error == pytest.approx((7 / 3) ** 0.5)
-    assert score.num_tasks == 3
-
-
-def test_the_exact_gp_scores_what_is_known_of_it():
-    source = Experiment.parse({"data": "matern", "model": "cnp"}).source().held_out("test")
-    scores = log_likelihoods(source.ceiling, fixed_tasks(source, 500, seed=1))
-    assert scores.mean().item() == pytest.approx(1.0, abs=0.15)  # over 1000 tasks: 1.00
-
-
-SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_shipped_model_has_the_score_of_its_result_file(name):
-    predictor = load(name)
-    result = predictor.result
-    published = ROOT / "results" / f"{result['name']}.json"
-    assert json.loads(published.read_text()) == result
-    # The first 50 of the thousand tasks: the whole score is `convcnp evaluate`'s to compute.
-    source = held_out_tasks_of(predictor.experiment)
-    score = evaluate(predictor.model, source, EvaluationSettings(num_tasks=50))
-    error = result["standard_error"] * (1000 / 50) ** 0.5
-    assert abs(score["log_likelihood"] - result["log_likelihood"]) < 4 * error
+def test_a_run_on_images_says_how_often_each_was_seen(digits, tmp_path):
+    content = {
+        "data": {"name": "mnist", "size": 8},
+        "model": {"name": "grid-convcnp", "channels": 4, "kernel_size": 3},
+    }
+    tiny = ["training.steps=2", "training.validate_every=2", "training.validation_tasks=2"]
+    for change in (*tiny, "evaluation.num_tasks=2", "training.batch_size=11"):
+        apply_override(content, change)
+    result = run(Experiment.parse(content), "table/mnist", tmp_path / "run")
+    assert result["training_images"] == 22  # of 24, a twelfth is for validation
+    assert result["epochs"] == 1.0

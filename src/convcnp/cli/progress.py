@@ -1,14 +1,68 @@
-"""Progress of a training run: a bar on a terminal, plain lines elsewhere."""
+"""Progress of what takes long: a bar on a terminal; elsewhere lines for a run, or nothing."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
-from convcnp.training.loop import Progress as RunProgress
+if TYPE_CHECKING:
+    from convcnp.training.checkpoint import Progress as RunProgress
+    from convcnp.training.loop import Reporter
+
+OnProgress = Callable[[int, int], None]  # what is done, and all there is to do
+
+
+def new_bar(console: Console, *columns: ProgressColumn, is_kept: bool = False) -> Progress:
+    """Return a bar that only a terminal shows; unless it is kept, it goes when it is done."""
+    return Progress(
+        *(columns or Progress.get_default_columns()),
+        console=console,
+        refresh_per_second=2,  # drawing the bar takes as long as a small training step
+        disable=not console.is_terminal,
+        transient=not is_kept,
+    )
+
+
+@contextmanager
+def bar(name: str, at_least: int = 0, console: Console | None = None) -> Iterator[OnProgress]:
+    """Yield a function to call with what is done and all there is to do.
+
+    Args:
+        at_least: Less to do than this is not worth a bar.
+    """
+    with new_bar(console or Console(stderr=True)) as shown:
+        row = None
+
+        def update(done: int, total: int) -> None:
+            nonlocal row
+            if total >= at_least:
+                row = shown.add_task(name, total=total) if row is None else row
+                shown.update(row, completed=done, total=total)
+
+        yield update
+
+
+def both(first: Reporter, second: Reporter) -> Reporter:
+    """Report to one and to the other."""
+
+    def report(progress: RunProgress, metrics: dict[str, float]) -> None:
+        first(progress, metrics)
+        second(progress, metrics)
+
+    return report
 
 
 class ProgressReporter:
@@ -24,15 +78,14 @@ class ProgressReporter:
         self.name, self.steps = name, steps
         self.console = console or Console(stderr=True)
         self._score, self._next_update = float("nan"), 0.0
-        self._bar = Progress(
+        self._bar = new_bar(
+            self.console,
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("loss {task.fields[loss]:.3f}  log-likelihood {task.fields[score]:.3f}"),
             TimeRemainingColumn(),
-            console=self.console,
-            refresh_per_second=2,  # drawing the bar takes as long as a small training step
-            disable=not self.console.is_terminal,
+            is_kept=True,
         )
 
     def __enter__(self) -> ProgressReporter:
@@ -67,4 +120,5 @@ class ProgressReporter:
                 f"log-likelihood {self._score:.3f}, {left:.0f} s left",
                 soft_wrap=True,
                 highlight=False,
+                markup=False,
             )

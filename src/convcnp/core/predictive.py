@@ -23,7 +23,7 @@ class Predictive(Distribution):
     `crps`, `affine`, and the methods below that begin with an underscore. Nobody else needs to know
     its shape: bands ask for `quantile`, calibration for `cdf`, scores for `log_prob` and `crps`.
 
-    Args:
+    Attributes:
         mask: Where it is false, `log_prob` is zero whatever the value.
 
     Example:

@@ -12,6 +12,7 @@ from torch import Tensor
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 
+_SEEN_FROM = 500  # points
 _SMALLEST_GAP = 1 / 16  # of the mean gap: bursts of observations make no typical gap smaller
 
 
@@ -173,16 +174,40 @@ class OwnLevel:
         )
 
 
-def typical_gap(x: Float[Tensor, "B N 1"], mask: Tensor) -> Float[Tensor, "B 1 1"]:
-    """Return the median gap between different inputs, one where there is no gap."""
+def typical_gap(x: Float[Tensor, "B N Dx"], mask: Tensor) -> Float[Tensor, "B 1 1"]:
+    """Return the median gap between different inputs, one where there is no gap.
+
+    With several inputs it is the median distance from a point to the nearest other.
+    """
     if x.shape[1] < 2:
         return x.new_ones(len(x), 1, 1)
+    if x.shape[2] > 1:
+        tasks = zip(x, mask.any(2), strict=True)
+        return torch.stack([_typical_distance(points[seen]) for points, seen in tasks])
     ordered = torch.where(mask, x, torch.inf).sort(1).values
     gaps = ordered.diff(dim=1)
     gaps = torch.where(gaps.isfinite() & (gaps > 0), gaps, torch.nan)
     median = gaps.nanmedian(1, keepdim=True).values
     mean = gaps.nansum(1, keepdim=True) / (~gaps.isnan()).sum(1, keepdim=True)
     return torch.maximum(median, _SMALLEST_GAP * mean).nan_to_num(nan=1.0)
+
+
+def _typical_distance(x: Float[Tensor, "N Dx"]) -> Float[Tensor, "1 1"]:
+    """Return the median distance to the nearest other point, seen from some of the points."""
+    some = x[:: max(1, len(x) // _SEEN_FROM)]
+    away = distance_to_other(some, x)
+    away = torch.where(away.isfinite(), away, torch.nan)
+    return away.nanmedian().nan_to_num(nan=1.0).view(1, 1)
+
+
+def distance_to_other(
+    x: Float[Tensor, "M Dx"], others: Float[Tensor, "N Dx"]
+) -> Float[Tensor, " M"]:
+    """Return how far away the nearest other of these points is, infinity where there is none."""
+    if not len(others):
+        return x.new_full((len(x),), torch.inf)
+    away = torch.cdist(x, others)
+    return torch.where(away > 0, away, torch.inf).amin(1)
 
 
 def _mean(values: Tensor, seen: Tensor, count: Tensor) -> Tensor:

@@ -16,7 +16,8 @@ from numpy import ndarray
 from rich.console import Console
 from rich.progress import Progress
 
-from convcnp.errors import DataError, import_extra
+from convcnp.errors import DataError
+from convcnp.extras import import_extra
 from convcnp.storage import write_atomically
 
 Arrays = dict[str, ndarray]

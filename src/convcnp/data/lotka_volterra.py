@@ -19,8 +19,10 @@ from torch import Tensor
 
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser
-from convcnp.data.source import Familiar, Part, drawn_sizes, split
-from convcnp.errors import SettingError, check_positive, import_extra
+from convcnp.data.source import Familiar, Part
+from convcnp.data.splits import drawn_sizes, split
+from convcnp.errors import SettingError, check_positive
+from convcnp.extras import import_extra
 
 CHANNELS = ("prey", "predators")
 # Tasks count animals in units of this many thousands, so that networks see numbers about one.
@@ -186,6 +188,7 @@ class LotkaVolterraSource:
         "max_context",
         "sizes",
     )
+    takes: ClassVar[Literal["tables"]] = "tables"
 
     normaliser: ClassVar[Normaliser] = Fixed(  # of thousands
         gap=(1.0,), level=(0.0, 0.0), scale=(UNIT, UNIT)

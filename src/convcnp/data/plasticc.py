@@ -19,7 +19,8 @@ from torch.nn.functional import one_hot
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser
 from convcnp.data.files import Arrays, cached, data_file
-from convcnp.data.source import Familiar, Part, split
+from convcnp.data.source import Familiar, Part
+from convcnp.data.splits import split
 from convcnp.errors import DataError, check_positive
 
 BANDS = ("u", "g", "r", "i", "z", "y")
@@ -113,6 +114,7 @@ class PlasticcSource:
     # objects with fluxes up to 15,000 dominate. So it cannot have trained on those, and a Gaussian
     # likelihood learns little else from a batch with one of them.
     options: ClassVar[tuple[str, ...]] = ("max_flux",)
+    takes: ClassVar[Literal["tables"]] = "tables"
     normaliser: ClassVar[Normaliser] = Fixed(
         gap=(TIME_SCALE,),
         level=tuple(FLUX_MEAN.tolist()),

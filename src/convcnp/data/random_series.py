@@ -36,6 +36,7 @@ class SeriesSource:
     """
 
     options: ClassVar[tuple[str, ...]] = ("max_points",)
+    takes: ClassVar[Literal["tables"]] = "tables"
     normaliser: ClassVar[Normaliser] = PerSeries()
     familiar: ClassVar[Familiar] = Familiar((0.5, 2.0), largest=12.0, spacing=1.0)
 

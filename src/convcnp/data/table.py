@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor
@@ -18,10 +15,12 @@ from torch import Generator, Tensor
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import Fixed, Normaliser, OwnLevel
-from convcnp.data.source import PARTS, Familiar, Part, parts_by_name
+from convcnp.data.source import Familiar, Part
+from convcnp.data.splits import PARTS, parts_by_name
 from convcnp.errors import SettingError, TableError
-from convcnp.frames.reading import read_table
-from convcnp.frames.series import Columns, Ragged, SeriesTable, choose_columns
+from convcnp.frames.columns import Columns
+from convcnp.frames.reading import digest_of, parse_table
+from convcnp.frames.series import Ragged, Rows
 
 FEWEST = 3  # rows with a value that make a series
 ENOUGH_SERIES = 5  # to hold some of them out whole; with fewer, parts of each are held out
@@ -30,173 +29,39 @@ _HALVINGS = 4  # of the plane, into sixteen regions of equally many points
 _VALIDATION_REGIONS, _TEST_REGIONS = (2, 9), (5, 14)
 _WIDEST = 4.0  # extent of a window, in gaps per row: a hole in a series makes no huge grid
 
-# --- Columns --------------------------------------------------------------------------------------
+# --- Parts ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Which columns of a table hold what.
+def part_of(rows: Rows, part: str) -> Rows:
+    """Keep the rows of the training, validation or test part, or all of them.
 
-    Args:
-        values: The channels: value columns, or what the channel column names.
-        time: The time column of series.
-        inputs: The two input columns of points in the plane, in place of a time.
-        group: The column that tells series, or sets of points, apart.
-        channel: The column of a long table that says whose value a row holds.
-        value: The column of these values.
+    Whole series are held out, by a hash of their names. Where there are too few for that,
+    stretches of time are, or regions of the plane. Series that are too short are left out.
     """
-
-    values: tuple[str, ...] = ()
-    time: str | None = None
-    inputs: tuple[str, ...] = ()
-    group: str | None = None
-    channel: str | None = None
-    value: str | None = None
-
-    @property
-    def columns(self) -> Columns:
-        """The columns of a table in which every channel has its own."""
-        if not self.inputs:
-            assert self.time is not None
-            return Columns(self.time, self.values, self.group)
-        # Points are read as series over their first input, with the second among the values.
-        return Columns(self.inputs[0], (self.inputs[1], *self.values), self.group)
+    rows = _long_enough(rows)
+    if part != "all":
+        rows = _long_enough(rows.kept(_parts(rows) == PARTS.index(part)))
+    return rows
 
 
-def choose_layout(
-    frame: pd.DataFrame,
-    *,
-    time: str | None = None,
-    value: str | Sequence[str] | None = None,
-    group: str | None = None,
-    channel: str | None = None,
-    inputs: Sequence[str] = (),
-) -> Layout:
-    """Take the columns that are named, and guess the others."""
-    if inputs and (len(set(inputs)) != 2 or time is not None):
-        given = [*inputs, *([time] if time is not None else [])]
-        raise TableError(
-            f"Points in the plane have two different input columns and no time, got {given}; give "
-            "--inputs twice, or --time alone."
-        )
-    for name in (channel, *inputs):
-        if name is not None and name not in frame.columns:
-            choose_columns(frame, time=name)  # says so
-    rest = frame.drop(columns=[name for name in (channel, *inputs[1:]) if name is not None])
-    chosen = choose_columns(rest, inputs[0] if inputs else time, value, group)
-    named = {"group": chosen.group, "time": None if inputs else chosen.time}
-    if channel is None:
-        return Layout(chosen.values, inputs=tuple(inputs), **named)
-    if len(chosen.values) != 1:
-        raise TableError(
-            f"A table with the channel column {channel!r} has one column of values, but "
-            f"{', '.join(map(repr, chosen.values))} may be it; name it with --value."
-        )
-    channels = tuple(sorted(_channel_names(frame[channel]).dropna().unique()))
-    return Layout(channels, inputs=tuple(inputs), channel=channel, value=chosen.values[0], **named)
+def is_split_by_series(rows: Ragged) -> bool:
+    """Tell whether there are enough series to hold some of them out whole."""
+    return int((rows.lengths >= FEWEST).sum()) >= ENOUGH_SERIES
 
 
-def widened(frame: pd.DataFrame, layout: Layout) -> pd.DataFrame:
-    """Give every channel of a long table a column of its own; other tables stay as they are."""
-    if layout.channel is None or layout.channel not in frame.columns:
-        return frame
-    names = _channel_names(frame[layout.channel])
-    unknown = names[~names.isin(layout.values) & names.notna()]
-    if len(unknown):
-        raise TableError(
-            f"Expected the channels {', '.join(layout.values)} in {layout.channel!r}, got "
-            f"{unknown.iloc[0]!r}; remove these rows."
-        )
-    columns = {
-        name: frame[layout.value].where((names == name).fillna(False)) for name in layout.values
-    }
-    rest = frame.drop(columns=[layout.channel, layout.value])
-    return pd.concat([rest, pd.DataFrame(columns, index=frame.index)], axis=1)
+def _long_enough(rows: Rows) -> Rows:
+    return rows.kept((rows.lengths >= FEWEST)[rows.owners])
 
 
-def _channel_names(column: pd.Series) -> pd.Series:
-    """Return whose value each row of a long table holds, as text."""
-    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")  # whole numbers are read as 1.0 if a cell is missing
-    return column.astype("string")
-
-
-def with_channels(
-    frame: pd.DataFrame, layout: Layout, value: str | Sequence[str] | None = None
-) -> pd.DataFrame:
-    """Return a table to predict with a column for every channel of the training table.
-
-    A channel that the table lacks is one that was not observed, unless other columns are named.
-    """
-    frame = widened(frame, layout)
-    if value is None and any(name in frame.columns for name in layout.values):
-        absent = [name for name in layout.values if name not in frame.columns]
-        nothing = pd.DataFrame(np.nan, index=frame.index, columns=absent)
-        frame = pd.concat([frame, nothing], axis=1)
-    return frame
-
-
-# --- Rows -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rows(Ragged):
-    """The observed rows of a table, series after series, with all their inputs: x is (R, Dx)."""
-
-    y: np.ndarray  # (R, Dy), NaN where a channel was not observed
-    labels: tuple[str, ...]  # of the series
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, layout: Layout) -> Rows:
-        """Read a table; rows in which nothing was observed are left out."""
-        table = SeriesTable.of(widened(frame, layout), layout.columns)
-        x, y = table.series.x[:, None], table.y
-        if layout.inputs:
-            x, y = np.concatenate([x, y[:, :1]], 1), y[:, 1:]
-        labels = ("",) if table.labels is None else tuple(map(str, table.labels))
-        return cls(x, table.series.starts, y, labels).kept(
-            ~np.isnan(x).any(1) & ~np.isnan(y).all(1)
-        )
-
-    def kept(self, wanted: np.ndarray) -> Rows:
-        """Keep some rows; series without any stay, empty."""
-        starts = np.concatenate([[0], np.cumsum(wanted)])[self.starts]
-        return Rows(self.x[wanted], starts, self.y[wanted], self.labels)
-
-    def long_enough(self) -> np.ndarray:
-        """Tell of every row whether its series has enough rows to be one."""
-        return (self.lengths >= FEWEST)[self.owners]
-
-    def of_part(self, part: str) -> Rows:
-        """Keep the rows of the training, validation or test part, or all of them.
-
-        Whole series are held out, by a hash of their names. Where there are too few for that,
-        stretches of time are, or regions of the plane.
-        """
-        rows = self.kept(self.long_enough())
-        if part != "all":
-            rows = rows.kept(rows._parts() == PARTS.index(part))
-            rows = rows.kept(rows.long_enough())
-        return rows
-
-    @property
-    def is_split_by_series(self) -> bool:
-        """Whether there are enough series to hold some of them out whole."""
-        return int((self.lengths >= FEWEST).sum()) >= ENOUGH_SERIES
-
-    def _parts(self) -> np.ndarray:
-        """Return the part of every row: 0 for training, 1 for validation, 2 for test."""
-        if self.is_split_by_series:
-            return self._part_of_series()[self.owners]
-        split = _stretches if self.x.shape[1] == 1 else _regions
-        parts = [split(self.x[a:b]) for a, b in zip(self.starts, self.starts[1:], strict=False)]
-        return np.concatenate(parts)
-
-    def _part_of_series(self) -> np.ndarray:
-        present = np.flatnonzero(self.lengths > 0)
-        parts = np.zeros(len(self), dtype=np.int64)
-        parts[present] = parts_by_name([self.labels[i] for i in present])
-        return parts
+def _parts(rows: Rows) -> np.ndarray:
+    """Return the part of every row: 0 for training, 1 for validation, 2 for test."""
+    if is_split_by_series(rows):
+        present = np.flatnonzero(rows.lengths > 0)
+        parts = np.zeros(len(rows), dtype=np.int64)
+        parts[present] = parts_by_name([rows.labels[i] for i in present])
+        return parts[rows.owners]
+    split = _stretches if rows.dim_x == 1 else _regions
+    return np.concatenate([split(rows.x[rows.rows(i)]) for i in range(len(rows))])
 
 
 def _stretches(x: np.ndarray) -> np.ndarray:
@@ -225,27 +90,11 @@ def _regions(x: np.ndarray) -> np.ndarray:
     return parts
 
 
-def digest_of(content: bytes) -> str:
-    """Return a short fingerprint of a file's content."""
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """Read a table's file as it is."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise TableError(
-            f"Expected the table {path}, but it cannot be read ({error.strerror}); a model can "
-            "predict without it, but not be trained or judged."
-        ) from error
-
-
 # --- The source -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class TableSource(Layout):
+class TableSource(Columns):
     """Tasks cut from a user's table, some of whose values are hidden at random or in blocks.
 
     The table is read when the first task is drawn. All that a trained model needs to predict, the
@@ -268,6 +117,7 @@ class TableSource(Layout):
         *("path", "digest", "values", "time", "inputs", "group", "channel", "value"),
         *("window", "gap", "level", "scale", "units", "gaps", "largest"),
     )
+    takes: ClassVar[Literal["tables"]] = "tables"
 
     path: str = ""
     digest: str = ""
@@ -314,17 +164,24 @@ class TableSource(Layout):
         """All rows of the table."""
         if self.read is not None:
             return self.read
-        if self.digest and digest_of(read_bytes(self.path)) != self.digest:
+        try:
+            content = Path(self.path).read_bytes()
+        except OSError as error:
+            raise TableError(
+                f"Expected the table {self.path}, but it cannot be read ({error.strerror}); a "
+                "model can predict without it, but not be trained or judged."
+            ) from error
+        if self.digest and digest_of(content) != self.digest:
             raise TableError(
                 f"Expected {self.path} as it was when training began, but its content has changed; "
                 "restore it, or train anew in another directory."
             )
-        return Rows.of(read_table(self.path), self)
+        return Rows.of(parse_table(content, self.path).frame, self)
 
     @cached_property
     def own(self) -> Rows:
         """The rows that tasks are drawn from."""
-        rows = self.rows.of_part(self.part)
+        rows = part_of(self.rows, self.part)
         if not len(rows.x):
             raise TableError(
                 f"Expected series of at least {FEWEST} observed rows for the {self.part} part, but "
@@ -356,7 +213,14 @@ class TableSource(Layout):
             exists = exists & (x[..., 0] - x[:, :1, 0] <= widest)
         known = exists[..., None] & ~y.isnan()
         observed = observed_part(_positions(x, exists), known, generator)
-        return Task(x, y, x, y, observed, known & ~observed)
+        return Task(
+            x_context=x,
+            y_context=y,
+            x_target=x,
+            y_target=y,
+            context_mask=observed,
+            target_mask=known & ~observed,
+        )
 
     def _windows(
         self, batch_size: int, generator: Generator

@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
+from convcnp.frames.columns import CERTAIN_TIME_NAMES, is_time_name
 from convcnp.frames.kinds import is_date
 from convcnp.frames.reading import plain, plain_name
-from convcnp.frames.series import CERTAIN_TIME_NAMES, is_time_name
 
 Close = Callable[[pd.DataFrame], Any]
 
 
 @dataclass(frozen=True)
-class Opened:
+class Container:
     """A table as a DataFrame with a column of times, and how to put an answer back."""
 
     frame: pd.DataFrame
@@ -28,7 +28,7 @@ class Opened:
     time: str | None = None  # the time column, where the container says which it is
 
 
-def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked here
+def open_container(data: Any) -> Container:  # noqa: ANN401 - the containers are checked here
     """Open a DataFrame, a Series, a DataArray or Dataset of xarray, or a pair of arrays."""
     xarray = sys.modules.get("xarray")  # whoever passes its objects has imported it
     if isinstance(data, pd.DataFrame):
@@ -45,22 +45,22 @@ def opened(data: Any) -> Opened:  # noqa: ANN401 - the containers are checked he
     )
 
 
-def _from_frame(frame: pd.DataFrame) -> Opened:
+def _from_frame(frame: pd.DataFrame) -> Container:
     own_names = {plain_name(name): name for name in frame.columns}
     frame, index = plain(frame), frame.index
     is_time = index.dtype.kind in "mMf" or isinstance(index, pd.PeriodIndex)
     if is_time or index.nlevels > 1 or is_time_name(index.name) or is_date(index.to_series()):
         return _from_index(frame)
     if index.name is None:
-        return Opened(frame, lambda answer: answer.rename(columns=own_names))
+        return Container(frame, lambda answer: answer.rename(columns=own_names))
     if not any(name.lower() in CERTAIN_TIME_NAMES or is_date(frame[name]) for name in frame):
         return _from_index(frame)
     # Beside a column of times, an index numbers the rows, or it tells series apart.
     flat = frame if index.is_unique else plain(frame.reset_index(allow_duplicates=True))
-    return Opened(flat, lambda answer: answer.rename(columns=own_names))
+    return Container(flat, lambda answer: answer.rename(columns=own_names))
 
 
-def _from_index(frame: pd.DataFrame) -> Opened:
+def _from_index(frame: pd.DataFrame) -> Container:
     """Take the index as the time."""
     index = frame.index
     if index.nlevels > 1:
@@ -85,10 +85,10 @@ def _from_index(frame: pd.DataFrame) -> Opened:
         indexed = answer.set_index(name).rename_axis(index.name)
         return indexed if frequency is None else indexed.to_period(frequency)
 
-    return Opened(flat, close, name)
+    return Container(flat, close, name)
 
 
-def _from_xarray(data: Any) -> Opened:  # noqa: ANN401 - DataArray or Dataset
+def _from_xarray(data: Any) -> Container:  # noqa: ANN401 - DataArray or Dataset
     if len(data.dims) != 1:
         raise TableError(
             f"Expected xarray data along one dimension, the time, got {tuple(data.dims)}; select "
@@ -98,10 +98,10 @@ def _from_xarray(data: Any) -> Opened:  # noqa: ANN401 - DataArray or Dataset
         data = data.to_dataset(name=data.name if data.name is not None else "value")
     # Coordinates beside the dimension, such as the place that was selected, are no values.
     box = _from_index(data.reset_coords(drop=True).to_dataframe())
-    return Opened(box.frame, lambda answer: box.close(answer).to_xarray(), box.time)
+    return Container(box.frame, lambda answer: box.close(answer).to_xarray(), box.time)
 
 
-def _from_arrays(times: np.ndarray, values: np.ndarray) -> Opened:
+def _from_arrays(times: np.ndarray, values: np.ndarray) -> Container:
     """Take times (n,) and values (n,) or (n, channels); answer with a dictionary of arrays."""
     if times.ndim != 1 or values.ndim not in (1, 2) or len(times) != len(values):
         raise TableError(
@@ -123,4 +123,4 @@ def _from_arrays(times: np.ndarray, values: np.ndarray) -> Opened:
             stacked = {kind: array[:, 0] for kind, array in stacked.items()}
         return {"time": answer["time"].to_numpy(), **stacked}
 
-    return Opened(frame, close, "time")
+    return Container(frame, close, "time")

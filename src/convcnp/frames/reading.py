@@ -5,16 +5,20 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import hashlib
 import io
 import re
 import sys
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import TableError, did_you_mean, import_extra
+from convcnp.errors import TableError, did_you_mean
+from convcnp.extras import import_extra
 from convcnp.frames.kinds import DATE
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
@@ -25,23 +29,48 @@ _COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILI
 _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file, or either from standard input for `-`."""
-    name = "standard input" if str(path) == "-" else str(path)
-    content = _content(path)
+@dataclass(frozen=True)
+class TableFile:
+    """A table that was read, and what tells its file from others."""
+
+    frame: pd.DataFrame
+    digest: str  # fingerprint of the content
+    path: str = "-"  # where a run finds the file again
+
+
+def read_table(path: str | Path) -> TableFile:
+    r"""Read a CSV, TSV or Parquet file, or either from standard input for `-`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder) / "series.csv"
+        ...     _ = path.write_text("day,level\n1,2.5\n2,3.5\n")
+        ...     list(read_table(path).frame)
+        ['day', 'level']
+    """
+    if str(path) == "-":
+        return parse_table(sys.stdin.buffer.read(), "standard input")
+    return replace(parse_table(_content(Path(path)), str(path)), path=str(Path(path).resolve()))
+
+
+def parse_table(content: bytes, name: str) -> TableFile:
+    """Read the content of a file of this name."""
     if not content.strip():
         raise TableError(f"Expected a table in {name}, but it is empty; give it a header and rows.")
-    is_parquet = content[:4] == b"PAR1"
-    frame = _read_parquet(content, name) if is_parquet else _read_text(_text(content, name), name)
+    read = next(read for beginning, read in _FORMATS if content.startswith(beginning))
+    frame = read(content, name)
     if frame.empty:
         raise TableError(f"Expected rows below the header of {name}, but there are none; add some.")
-    return plain(frame)
+    return TableFile(plain(frame), digest_of(content))
 
 
-def _content(path: str | Path) -> bytes:
-    if str(path) == "-":
-        return sys.stdin.buffer.read()
-    path = Path(path)
+def digest_of(content: bytes) -> str:
+    """Return a short fingerprint of a file's content."""
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -81,8 +110,8 @@ def _text(content: bytes, name: str) -> str:
     )
 
 
-def _read_text(text: str, name: str) -> pd.DataFrame:
-    text = _PREAMBLE.sub("", text)
+def _read_text(content: bytes, name: str) -> pd.DataFrame:
+    text = _PREAMBLE.sub("", _text(content, name))
     first, _, rest = text.partition("\n")
     bare, second = (_QUOTED.sub("", line) for line in (first, rest.partition("\n")[0]))
     separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
@@ -112,6 +141,13 @@ def _read_text(text: str, name: str) -> pd.DataFrame:
     if not has_header:
         frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
     return frame
+
+
+# What a file of each format begins with, and how it is read: the first that fits.
+_FORMATS: tuple[tuple[bytes, Callable[[bytes, str], pd.DataFrame]], ...] = (
+    (b"PAR1", _read_parquet),
+    (b"", _read_text),
+)
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,9 +1,8 @@
-"""A user's table: find what each column is, and sort its rows into series."""
+"""A user's table as arrays: its rows, sorted into series."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,126 +10,16 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
-from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric, numbers
-from convcnp.frames.reading import plain_name
+from convcnp.frames.columns import Columns, listed, widened
+from convcnp.frames.kinds import numbers
 from convcnp.frames.time_axis import TimeAxis
-
-CERTAIN_TIME_NAMES = ("time", "times", "date", "dates", "datetime", "timestamp", "ds", "mjd", "jd")
-TIME_NAMES = (*CERTAIN_TIME_NAMES, "t", "x", "year", "month", "week", "day", "hour", "when")
-GROUP_NAMES = (
-    *("id", "group", "series", "series_id", "unique_id", "item_id", "object_id", "object"),
-    *("station", "sensor", "subject", "patient", "key"),
-)
-
-# --- Columns --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column is the time, which are values, and which tells series apart."""
-
-    time: str
-    values: tuple[str, ...]
-    group: str | None = None
-
-
-def choose_columns(
-    frame: pd.DataFrame,
-    time: str | None = None,
-    value: str | Sequence[str] | None = None,
-    group: str | None = None,
-) -> Columns:
-    """Take the columns that are named, and guess the others; an empty group means no group."""
-    given = [] if value is None else [value] if np.ndim(value) == 0 else value
-    asked = [plain_name(name) for name in given]
-    time, group = (None if name is None else plain_name(name) for name in (time, group))
-    for name in (time, group or None, *asked):
-        if name is not None and name not in frame.columns:
-            names = [str(column) for column in frame.columns]
-            raise TableError(
-                f"Expected a column {name!r}, but the table has {_listed(names)}"
-                f"{did_you_mean(str(name), names)}"
-            )
-    named = [name for name in (time, group or None, *asked) if name is not None]
-    twice = next((name for name in named if named.count(name) > 1), None)
-    if twice is not None:
-        raise TableError(
-            f"Expected different columns for time, group and values, got {twice!r} more than once; "
-            "name it once."
-        )
-    others = [c for c in frame.columns if c not in (group, *asked)]
-    time = _guess_time(frame, others) if time is None else time
-    others = [c for c in others if c != time]
-    group = _guess_group(frame, others) if group is None else group or None
-    others = [c for c in others if c != group]
-    values = asked or [c for c in others if is_numeric(frame[c]) and not _counts_rows(frame[c])]
-    if not values:
-        raise TableError(
-            f"Expected a column of numbers beside the time {time!r}, but the other columns are "
-            f"{_listed(others) or 'none'}; name one with --value."
-        )
-    return Columns(time, tuple(values), group)
-
-
-def _guess_time(frame: pd.DataFrame, candidates: Sequence[str]) -> str:
-    named = [c for c in candidates if is_time_name(c)]
-    dated = [c for c in candidates if is_date(frame[c])]
-    lasting = [c for c in candidates if is_duration(frame[c])]
-    numeric = [c for c in candidates if is_numeric(frame[c])]
-    for found in (dated if len(named) != 1 else named, named, dated, lasting, numeric):
-        if found:
-            if found is named and len(named) > 1:
-                warnings.warn(
-                    f"{_listed(named)} may all be the time; {found[0]!r} is taken. If that is "
-                    "wrong, name the time and the values.",
-                    ConvCNPWarning,
-                    stacklevel=4,
-                )
-            return found[0]
-    raise TableError(
-        "Expected a column of times, as numbers or dates, but the columns are "
-        f"{_listed([str(c) for c in frame.columns])}; name one with --time."
-    )
-
-
-def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
-    """Tell whether a name is one that columns of times have."""
-    return str(name).lower() in TIME_NAMES
-
-
-def _guess_group(frame: pd.DataFrame, candidates: Sequence[str]) -> str | None:
-    for column in candidates:
-        if str(column).lower() in GROUP_NAMES:
-            if len(frame) > 1 and frame[column].is_unique:
-                warnings.warn(
-                    f"{column!r} is taken to tell {len(frame):,} series of one row each apart; if "
-                    'it only numbers the rows, give an empty group: --group "".',
-                    ConvCNPWarning,
-                    stacklevel=4,
-                )
-            return column
-    words = [c for c in candidates if is_label(frame[c])]
-    repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    return repeated[0] if len(repeated) == 1 else None
-
-
-def _counts_rows(column: pd.Series) -> bool:
-    """Tell whether a column is the number of the row, which exports like to put first."""
-    return (
-        str(column.name).lower() in ("unnamed: 0", "rownames", "index", "id")
-        and pd.api.types.is_integer_dtype(column)
-        and bool((column.diff().iloc[1:] == 1).all())
-    )
-
-
-# --- Series ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Ragged:
     """Series of different lengths, one after the other: series i has rows starts[i]:starts[i+1]."""
 
-    x: np.ndarray  # (R,), the times
+    x: np.ndarray  # (R,), the times, or (R, Dx), the inputs
     starts: np.ndarray  # (S + 1,)
 
     def __len__(self) -> int:
@@ -146,6 +35,49 @@ class Ragged:
     def owners(self) -> np.ndarray:
         """The series that each row belongs to."""
         return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """The inputs (R, Dx), also where the time is the only one."""
+        return self.x.reshape(len(self.x), self.dim_x)
+
+    @property
+    def dim_x(self) -> int:
+        """Number of inputs."""
+        return 1 if self.x.ndim == 1 else self.x.shape[1]
+
+    def rows(self, i: int | np.integer) -> slice:
+        """Return the rows of a series, given by its number."""
+        return slice(int(self.starts[i]), int(self.starts[i + 1]))
+
+    def starts_among(self, kept: np.ndarray) -> np.ndarray:
+        """Return where series start if only some rows are kept; those without any are empty."""
+        starts: np.ndarray = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return starts
+
+
+@dataclass(frozen=True)
+class Rows(Ragged):
+    """The observed rows of a table, series after series, with all their inputs: x is (R, Dx)."""
+
+    y: np.ndarray  # (R, Dy), NaN where a channel was not observed
+    labels: tuple[str, ...]  # of the series
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, columns: Columns) -> Rows:
+        """Read a table; rows in which nothing was observed are left out."""
+        table = SeriesTable.of(widened(frame, columns), columns.as_series)
+        x, y = table.series.inputs, table.y
+        if columns.inputs:
+            x, y = np.concatenate([x, y[:, :1]], 1), y[:, 1:]
+        labels = ("",) if table.labels is None else tuple(map(str, table.labels))
+        rows = cls(x=x, starts=table.series.starts, y=y, labels=labels)
+        return rows.kept(~np.isnan(x).any(1) & ~np.isnan(y).all(1))
+
+    def kept(self, wanted: np.ndarray) -> Rows:
+        """Keep some rows; series without any stay, empty."""
+        starts = self.starts_among(wanted)
+        return Rows(x=self.x[wanted], starts=starts, y=self.y[wanted], labels=self.labels)
 
 
 @dataclass(frozen=True)
@@ -175,7 +107,7 @@ class SeriesTable:
             )
         if np.isnan(y[has_time]).all():
             raise TableError(
-                f"Expected observed values in {_listed(columns.values)}, but every cell is "
+                f"Expected observed values in {listed(columns.values)}, but every cell is "
                 "missing; name another column with --value."
             )
         x, y, codes = x[has_time], y[has_time], codes[has_time]
@@ -187,33 +119,45 @@ class SeriesTable:
         starts = np.searchsorted(codes[order], np.arange(count + 1))
         return cls(columns, axis, labels, Ragged(x[order], starts), y[order])
 
+    @property
+    def time(self) -> str:
+        """Name of the time column."""
+        assert self.columns.time is not None
+        return self.columns.time
+
+    def observed(self, channels: list[int]) -> tuple[Ragged, np.ndarray]:
+        """Keep the rows in which one of these channels was observed, and their values."""
+        y = self.y[:, channels]
+        kept = ~np.isnan(y).all(1)
+        return Ragged(self.series.x[kept], self.series.starts_among(kept)), y[kept]
+
     def asked_in(self, frame: pd.DataFrame) -> tuple[Ragged, np.ndarray]:
         """Read the times asked for, from a table with columns of the same names.
 
         Also returns the row of that table which each of them stands in.
         """
-        columns = self.columns
-        names = [columns.time] if columns.group is None else [columns.time, columns.group]
+        group = self.columns.group
+        names = [self.time] if group is None else [self.time, group]
         for name in names:
             if name not in frame.columns:
                 present = [str(column) for column in frame.columns]
                 raise TableError(
                     f"Expected a column {name!r} in the table of asked times, like the series', "
-                    f"but it has {_listed(present)}{did_you_mean(name, present)}"
+                    f"but it has {listed(present)}{did_you_mean(name, present)}"
                 )
-        x = self.axis.numbers(frame[columns.time])
+        x = self.axis.numbers(frame[self.time])
         if np.isnan(x).any():
             raise TableError(
                 f"Expected a time in every row asked for, but row {int(np.isnan(x).argmax()) + 1} "
-                f"has none in {columns.time!r}; fill or remove it."
+                f"has none in {self.time!r}; fill or remove it."
             )
         codes = np.zeros(len(frame), dtype=np.int64)
         if self.labels is not None:
-            codes = self.labels.get_indexer(pd.Index(frame[columns.group]))
+            codes = self.labels.get_indexer(pd.Index(frame[group]))
             if (codes < 0).any():
-                label = frame[columns.group].iloc[int((codes < 0).argmax())]
+                label = frame[group].iloc[int((codes < 0).argmax())]
                 raise TableError(
-                    f"Expected series that are in the table, but {label!r} in {columns.group!r} is "
+                    f"Expected series that are in the table, but {label!r} in {group!r} is "
                     f"not{did_you_mean(str(label), map(str, self.labels))}"
                 )
         order = np.argsort(codes, kind="stable")
@@ -225,7 +169,7 @@ class SeriesTable:
         content: dict[str, Any] = {}
         if self.labels is not None and self.columns.group is not None:
             content[self.columns.group] = self.labels[asked.owners]
-        content[self.columns.time] = self.axis.times(asked.x)
+        content[self.time] = self.axis.times(asked.x)
         return pd.DataFrame(content)
 
 
@@ -234,8 +178,3 @@ def _grouped(frame: pd.DataFrame, group: str | None) -> tuple[np.ndarray, pd.Ind
         return np.zeros(len(frame), dtype=np.int64), None
     codes, labels = pd.factorize(frame[group])
     return codes, pd.Index(labels)
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

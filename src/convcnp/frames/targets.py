@@ -1,4 +1,4 @@
-"""Which times are asked for: given ones, even ones, or the gaps themselves."""
+"""Which inputs are asked for: given ones, even ones, or the gaps themselves."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import SettingError, TableError
-from convcnp.frames.containers import opened
+from convcnp.frames.containers import open_container
+from convcnp.frames.reading import read_table
 from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.storage import is_file
 
 EVEN = 200  # times, where nothing else was asked for
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
@@ -20,10 +22,10 @@ _MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the cale
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Times asked of every series, and what they are, in words."""
+class Targets:
+    """Inputs asked of every series, and what they are, in words."""
 
-    times: Ragged
+    inputs: Ragged  # as many series as the table has; any of them may be empty
     meaning: str
     order: np.ndarray | None = None  # the row of the user's table that each stands in
 
@@ -33,8 +35,64 @@ class Asked:
             return answer
         return answer.iloc[np.argsort(self.order, kind="stable")].reset_index(drop=True)
 
+    def rows(self, i: int | np.integer) -> np.ndarray:
+        """Return the rows of the ordered answer that a series has, given by its number."""
+        rows = np.arange(len(self.inputs.x)) if self.order is None else self.order
+        return rows[self.inputs.rows(i)]
 
-def asked_times(table: SeriesTable, at: Any = None) -> Asked:  # noqa: ANN401 - told apart here
+
+@dataclass(frozen=True)
+class TargetText:
+    """Where to predict, as it is written on a command line.
+
+    Args:
+        text: "gaps", a number, START:STOP:STEP, or the path of a table.
+    """
+
+    text: str
+
+    def times(self, table: SeriesTable) -> Any:  # noqa: ANN401 - what `series_targets` takes
+        """Read what is asked of series."""
+        at = self.text
+        if at == "gaps":
+            return at
+        if at.isdecimal():
+            return int(at)
+        if at == "-" or is_file(at):
+            return read_table(at).frame
+        try:
+            start, stop, step = at.split("..") if ".." in at else at.split(":")
+            return _even_steps(table, start.strip(), stop.strip(), step.strip())
+        except (ValueError, OverflowError, TableError) as error:
+            raise TableError(
+                "--at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
+                "clock times; steps of dates have a unit, such as 6h or 1D) or a file that exists, "
+                f"got {at!r}; check it."
+            ) from error
+
+    def points(self) -> Any:  # noqa: ANN401 - what `point_targets` takes
+        """Read what is asked of points in the plane."""
+        if self.text == "gaps":
+            return self.text
+        return int(self.text) if self.text.isdecimal() else read_table(self.text).frame
+
+
+def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:
+    axis = table.axis
+    if axis.dtype.kind in "mM":
+        if step.replace(".", "").isdecimal():
+            raise ValueError(step)  # pandas would count nanoseconds
+        width = pd.Timedelta(step) / pd.Timedelta(seconds=1)
+    else:
+        width = float(step)
+    first, last = axis.numbers(pd.Series([start, stop], name=table.time))
+    count = (last - first) / width + 1e-9
+    if not 0 <= count < MOST:
+        raise ValueError(step)
+    return axis.times(first + width * np.arange(int(count) + 1))
+
+
+def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN401 - told apart here
     """Find the times to predict at.
 
     Args:
@@ -42,35 +100,37 @@ def asked_times(table: SeriesTable, at: Any = None) -> Asked:  # noqa: ANN401 - 
             for every series; a number of evenly spaced times; "gaps"; or nothing, which is the
             gaps, and evenly spaced times where there are none.
     """
+    if isinstance(at, TargetText):
+        at = at.times(table)
     if isinstance(at, pd.DataFrame) or hasattr(at, "data_vars"):
-        times, order = table.asked_in(opened(at).frame)
-        return Asked(times, "the times of the given table", order)
+        times, order = table.asked_in(open_container(at).frame)
+        return Targets(times, "the times of the given table", order)
     if at is None or (isinstance(at, str) and at == "gaps"):
         gaps = _gaps(table)
         if len(gaps.x):
-            return Asked(gaps, "the times whose values are missing")
+            return Targets(gaps, "the times whose values are missing")
         if at is not None:
             raise TableError(
                 "Expected gaps to fill, but no value is missing and no gap is wider than usual; "
                 "ask for a number of times, or for times of your own."
             )
-        return Asked(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as there is no gap")
+        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as there is no gap")
     if isinstance(at, int | np.integer) and not isinstance(at, bool):
         if not 1 <= at <= MOST / len(table.series):
             raise SettingError(
                 f"The number of times must be at least 1, and at most {MOST:,} over all series, "
                 f"got {at:,} for each of {len(table.series):,}; ask for another number."
             )
-        return Asked(_even(table.series, int(at)), f"{at} evenly spaced times")
+        return Targets(_even(table.series, int(at)), f"{at} evenly spaced times")
     return _same_for_all(table, at)
 
 
-def _same_for_all(table: SeriesTable, at: Any) -> Asked:  # noqa: ANN401
+def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
     if np.ndim(at) > 1:
         raise TableError(
             f"Expected times in one dimension to predict at, got shape {np.shape(at)}; flatten it."
         )
-    given = pd.Series(at, name=table.columns.time).reset_index(drop=True)
+    given = pd.Series(at, name=table.time).reset_index(drop=True)
     if given.empty:
         raise TableError("Expected at least one time to predict at, got none; give some.")
     x = table.axis.numbers(given)
@@ -82,7 +142,7 @@ def _same_for_all(table: SeriesTable, at: Any) -> Asked:  # noqa: ANN401
             f"Expected at most {MOST:,} times over all series, got {len(x):,} for each of "
             f"{count:,}; ask for fewer."
         )
-    return Asked(Ragged(np.tile(x, count), len(x) * np.arange(count + 1)), "the given times")
+    return Targets(Ragged(np.tile(x, count), len(x) * np.arange(count + 1)), "the given times")
 
 
 def _even(series: Ragged, count: int) -> Ragged:
@@ -141,7 +201,7 @@ def _on_calendar(x: np.ndarray, table: SeriesTable) -> np.ndarray:
     for day in (dates - dates.to_period("M").start_time, dates - _next_month(dates)):
         if (day == day[0]).all():
             month = _next_month(missing - day[0] - half)
-            return table.axis.numbers(pd.Series(month + day[0], name=table.columns.time))
+            return table.axis.numbers(pd.Series(month + day[0], name=table.time))
     return x
 
 

@@ -13,14 +13,15 @@ import numpy as np
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
-from convcnp.errors import import_extra, writing
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.fitted_gp import FittedGP
 from convcnp.paper.baselines.interpolation import Interpolation, cubic_spline, linear
 from convcnp.paper.real_series import REMOVALS, SERIES, RealSeries, check_known, real_series
 from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
-from convcnp.storage import write_atomically
-from convcnp.training.run import commit, hardware, read_result, versions
+from convcnp.storage import write_atomically, writing
+from convcnp.training.provenance import commit, hardware, versions
+from convcnp.training.run import read_result
 
 Method = Callable[[Task], Predictive]
 Scores = dict[str, list[dict[str, Any]]]  # by removal, one per seed

@@ -14,7 +14,8 @@ from torch import Generator, Tensor
 
 from convcnp.core.task import Task
 from convcnp.data import lynx_hare
-from convcnp.errors import SettingError, did_you_mean, import_extra
+from convcnp.errors import SettingError, did_you_mean
+from convcnp.extras import import_extra
 
 _EXTRA = "baselines"  # installs the packages whose wheels hold the data
 _SHARE_AT_RANDOM = 0.3

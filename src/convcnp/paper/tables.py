@@ -46,6 +46,8 @@ class Measure(NamedTuple):
     summary: Callable[[Iterable[float]], float] = statistics.fmean  # over the seeds of the removal
 
 
+LAYOUTS = ("paper.toml", "layout.toml")
+
 REAL_SERIES = {
     "real-series": Measure("log_likelihood", "Log-likelihood per removed point", ".2f"),
     "real-series-crps": Measure("crps", "CRPS in the series' units", ".3g"),
@@ -59,7 +61,7 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     """Build a table from result files: one of the paper's, or of the comparison on real series.
 
     Args:
-        experiments: Folder with a subfolder per table of the paper, which holds its numbers.
+        experiments: Folder with a subfolder per table, which says how it is laid out.
         results: Folder with a subfolder per table, which holds the result files.
     """
     if name in REAL_SERIES:
@@ -67,20 +69,28 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     return _paper_table(name, experiments, results)
 
 
+def layouts(experiments: Path) -> dict[str, Path]:
+    """Return the files that lay out tables, by the names of their folders.
+
+    Those with the paper's numbers are called `paper.toml`; those of our own tables, `layout.toml`.
+    """
+    return {path.parent.name: path for name in LAYOUTS for path in experiments.glob(f"*/{name}")}
+
+
 def _paper_table(name: str, experiments: Path, results: Path) -> Table:
-    """Build a table as the file with the paper's numbers lays it out.
+    """Build a table as its file lays it out, beside the paper's numbers if there are any.
 
     Named columns make a grid: a result file for each column and row, such as `eq-convcnp`. Listed
     columns each say where in a row's result file a number stands, such as `lynx_hare.interval`.
     """
-    try:
-        paper = tomllib.loads((experiments / name / "paper.toml").read_text())
-    except FileNotFoundError as error:
-        known = sorted([*REAL_SERIES, *(p.parent.name for p in experiments.glob("*/paper.toml"))])
+    known = layouts(experiments)
+    if name not in known:
         raise ResultError(
-            f"Expected the name of a table under {experiments}, one of {known}, got {name!r}; run "
-            "this in the project's folder, or name the folders with --experiments and --results."
-        ) from error
+            f"Expected the name of a table under {experiments}, one of "
+            f"{sorted([*REAL_SERIES, *known])}, got {name!r}; run this in the project's folder, or "
+            "name the folders with --experiments and --results."
+        )
+    paper = tomllib.loads(known[name].read_text())
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
     return (_grid if isinstance(paper["columns"], dict) else _listing)(paper, cells)
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
-from convcnp.errors import import_extra, writing
+from convcnp.extras import import_extra
+from convcnp.storage import writing
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
-from convcnp.frames.series import SeriesTable
+from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.frames.targets import Targets
 from convcnp.plots.drawing import BLACK, BLUE, ORANGE, as_png, new_figure
-from convcnp.predict.predictor import QUANTILES, Predictor, quantile_name
+from convcnp.predict.answers import QUANTILES, quantile_name
+from convcnp.predict.request import Request, SeriesRequest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,31 +22,42 @@ _PANELS = 6
 _POINTS = 600  # of a curve
 
 
-def draw_series(predictor: Predictor, table: SeriesTable, answer: pd.DataFrame) -> bytes:
-    """Draw the first series and value columns as PNG: observations, the mean, the 90 % band."""
-    columns, axis = table.columns, table.axis
+def draw_series(request: SeriesRequest, answer: pd.DataFrame) -> bytes:
+    """Draw the first series and value columns as PNG: observations, the mean, the 90 % band.
+
+    Args:
+        answer: What was predicted for the request; samples in it are drawn as well.
+    """
+    table, time = request.table, request.table.time
     panels = _panels(table)
     figure = new_figure(len(panels), 1, width=9.0, height=2.8)
-    bands: dict[int, pd.DataFrame] = {}
+    shown = _with_curves(request, sorted({i for i, _ in panels}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
+        bands = shown.answer(QUANTILES)
     for axes, (i, value) in zip(figure.axes, panels, strict=True):
-        label = None if table.labels is None else table.labels[i]
-        own = answer if label is None else answer[answer[columns.group] == label]
-        rows = slice(table.series.starts[i], table.series.starts[i + 1])
-        times, y = axis.times(table.series.x[rows]), table.y[rows]
-        if i not in bands:
-            observed = pd.DataFrame(dict(zip(columns.values, y.T, strict=True)))
-            observed.insert(0, columns.time, times)
-            curve = _curve(table.series.x[rows], axis.numbers(own[columns.time]))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
-                bands[i] = predictor.predict(
-                    observed, axis.times(curve), time=columns.time, value=columns.values, group=""
-                )
-        _draw_panel(axes, times, y[:, columns.values.index(value)], bands[i], columns.time, value)
-        _draw_samples(axes, axis.numbers(own[columns.time]), own, columns.time, value)
-        axes.set_ylabel(value if label is None else f"{value}, {label}")
+        rows = table.series.rows(i)
+        y = table.y[rows, table.columns.values.index(value)]
+        times = table.axis.times(table.series.x[rows])
+        _draw_band(axes, bands.iloc[shown.targets.rows(i)], time, value)
+        axes.plot(times, y, "o", color=BLACK, markersize=2.5, label="observed")
+        asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
+        _draw_samples(axes, asked, answer.iloc[request.targets.rows(i)], time, value)
+        axes.set_ylabel(value if table.labels is None else f"{value}, {table.labels[i]}")
     figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
     return as_png(figure)
+
+
+def _with_curves(request: SeriesRequest, chosen: list[int]) -> Request:
+    """Ask for times fine enough for smooth curves, of these series."""
+    table, asked = request.table, request.targets.inputs
+    curves = {
+        i: _curve(table.series.x[table.series.rows(i)], asked.x[asked.rows(i)]) for i in chosen
+    }
+    lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
+    x = np.concatenate([curves[i] for i in chosen])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return request.at(Targets(Ragged(x, starts), "the times of curves"))
 
 
 def _panels(table: SeriesTable) -> list[tuple[int, str]]:
@@ -55,24 +68,18 @@ def _panels(table: SeriesTable) -> list[tuple[int, str]]:
     return [(int(panel) // len(values), values[int(panel) % len(values)]) for panel in panels]
 
 
-def _draw_panel(
-    axes: Axes,
-    times: pd.Index,
-    y: np.ndarray,
-    band: pd.DataFrame,
-    time: str,
-    value: str,
-) -> None:
+def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str) -> None:
     low, high = (band[f"{value}_{quantile_name(level)}"] for level in QUANTILES)
     axes.fill_between(band[time], low, high, color=BLUE, alpha=0.2, linewidth=0)
     mean = band[f"{value}_mean"]
     axes.plot(band[time], mean, color=BLUE, linewidth=1.2, label="mean and 90 % band")
-    axes.plot(times, y, "o", color=BLACK, markersize=2.5, label="observed")
 
 
 def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, value: str) -> None:
     """Draw sampled curves, each gap's on its own: nothing was asked for in between."""
     names = [name for name in answer.columns if str(name).startswith(f"{value}_sample")]
+    order = np.argsort(x, kind="stable")
+    x, answer = x[order], answer.iloc[order]
     step = np.diff(x)
     ends = np.flatnonzero(step > 3 * (np.median(step) if len(step) else 0.0)) + 1
     for rows in np.split(np.arange(len(x)), ends):

@@ -1,4 +1,4 @@
-"""Predictions for many series at once, of any lengths, in bounded memory."""
+"""Predictions for many series or sets of points at once, of any sizes, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,38 +7,92 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.core.heads import Head
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
-from convcnp.core.units import typical_gap
+from convcnp.core.units import Units, typical_gap
 from convcnp.data.source import NamedSource
 from convcnp.frames.series import Ragged
 from convcnp.models.base import Model
 from convcnp.models.tiling import raw_in_passes
-from convcnp.predict.user_units import as_seen
+from convcnp.predict.user_units import to_model_units
 
 _SERIES = 2**12  # of one batch
 _POINTS = 2**17  # of one batch, padding included; a longer series is a batch of its own
+_PAIRS = 2**22  # of points whose distances are found at once
 
 Progress = Callable[[int, int], None]  # called with the rows done and asked for
 
 
 @dataclass
 class Predictions:
-    """Moments at the asked inputs, and how far the data lies from what a model is used to.
+    """What a model decodes at the asked inputs, and how far the data lies from what it is used to.
 
-    Distances, gaps and values are in the model's units.
+    The distribution in the user's units is made once, of all rows. Distances, gaps and values are
+    in the model's units.
     """
 
-    mean: np.ndarray  # (rows, Dy)
-    stddev: np.ndarray  # (rows, Dy)
-    distance: np.ndarray  # (rows,), to the nearest observation
+    head: Head
+    raw: Float[Tensor, "R P"]
+    shift: Float[Tensor, "R Dy"]  # what the model calls zero
+    scale: Float[Tensor, "R Dy"]  # what it calls one
+    scatter: Float[Tensor, "R Dy"]  # of repeated observations, on top of its own
+    is_answered: Bool[Tensor, " R"]  # not where a series has no observations to answer from
+    distance: np.ndarray  # (R,), to the nearest observation
     gaps: tuple[float, float] = (np.inf, -np.inf)  # smallest and largest typical gap
     largest: float = 0.0  # of the observed values, without sign
     observed: int = 0  # values
     averaged: int = 0  # of these, that share an input with an earlier one
+
+    @classmethod
+    def none(cls, model: Model, rows: int) -> Predictions:
+        """Return room for predictions, none of which is made yet."""
+        outputs = torch.zeros(rows, model.dim_y, dtype=torch.float64)
+        return cls(
+            head=model.to_predictive,
+            raw=torch.zeros(rows, model.to_predictive.channels(model.dim_y), dtype=model.dtype),
+            shift=outputs.clone(),
+            scale=torch.ones_like(outputs),
+            scatter=outputs.clone(),
+            is_answered=torch.zeros(rows, dtype=torch.bool),
+            distance=np.full(rows, np.nan),
+        )
+
+    @property
+    def predictive(self) -> Predictive:
+        """The distributions in the user's units, as those of one task (1, R, Dy)."""
+        mask = self.is_answered[None, :, None].expand(1, *self.shift.shape)
+        of_model = self.head(self.raw[None], mask)
+        return of_model.affine(self.shift[None], self.scale[None], self.scatter[None])
+
+    def put(self, batch: _Batch, units: Units, raw: Float[Tensor, "B M P"]) -> None:
+        """Keep what was decoded for a batch, with the way back to its units."""
+        rows, is_asked = torch.from_numpy(batch.rows), torch.from_numpy(batch.is_asked)
+        shape = batch.task.target_mask.shape
+        there = rows[is_asked]
+        self.raw[there] = raw[is_asked]
+        self.shift[there] = units.trend(batch.task.x_target)[is_asked]
+        self.scale[there] = units.scale.expand(shape)[is_asked]
+        scatter = torch.as_tensor(units.scatter, dtype=torch.float64)
+        self.scatter[there] = scatter.expand(shape)[is_asked]
+        self.is_answered[there] = True
+
+    def note(self, batch: _Batch, seen: Task) -> None:
+        """Take note of the data as the model sees it."""
+        self.distance[batch.rows[batch.is_asked]] = _distance(seen).numpy()[batch.is_asked]
+        is_seen = seen.context_mask.any(2, keepdim=True)
+        several = is_seen.sum((1, 2)) > 1
+        if several.any():
+            gaps = typical_gap(seen.x_context[several], is_seen[several])
+            low, high = self.gaps
+            self.gaps = (min(low, gaps.min().item()), max(high, gaps.max().item()))
+        self.largest = max(self.largest, seen.y_context.abs().max().item())
+        observed = int(batch.task.context_mask.sum())
+        self.observed += observed
+        self.averaged += observed - int(seen.context_mask.sum())
 
 
 @torch.no_grad()
@@ -50,9 +104,9 @@ def predict_many(
     asked: Ragged,
     progress: Progress = lambda done, total: None,
 ) -> Predictions:
-    """Predict every series at its asked inputs.
+    """Predict every series, or set of points, at its asked inputs.
 
-    Predictions are NaN for a series without observations: it has no units to answer in.
+    There are no predictions for a series without observations: it has no units to answer in.
 
     Args:
         source: What the model was trained on.
@@ -60,36 +114,28 @@ def predict_many(
         asked: Inputs asked for, of as many series; any of them may be empty.
     """
     total, done = len(asked.x), 0
-    nothing = np.full((total, y.shape[1]), np.nan)
-    found = Predictions(nothing.copy(), nothing.copy(), np.full(total, np.nan))
+    found = Predictions.none(model, total)
     for members in _batches(series, asked):
-        task, rows, is_asked = _padded(series, y, asked, members)
-        scaled, units = as_seen(task, source)
+        batch = _padded(series, y, asked, members)
+        seen, units = to_model_units(batch.task, source)
 
         def on_progress(part: int, _: int, done: int = done) -> None:
             progress(done + part, total)
 
-        restored = units.to_user(task.x_target, _predict_distinct(model, scaled, on_progress))
-        found.mean[rows[is_asked]] = restored.mean.numpy()[is_asked]
-        found.stddev[rows[is_asked]] = restored.stddev.numpy()[is_asked]
-        found.distance[rows[is_asked]] = _distance(scaled).numpy()[is_asked]
-        _note(found, scaled)
-        found.observed += (observed := int(task.context_mask.sum()))
-        found.averaged += observed - int(scaled.context_mask.sum())
-        done += int(is_asked.sum())
+        found.put(batch, units, _raw_of_distinct(model, seen, on_progress))
+        found.note(batch, seen)
+        done += int(batch.is_asked.sum())
         progress(done, total)
     progress(total, total)
     return found
 
 
-def reach(model: Model) -> float:
-    """Return how far away an observation can matter, in the model's units."""
-    return model.receptive_radius
-
-
 def _distance(task: Task) -> Float[Tensor, "B M"]:
-    """Return how far each target is from the nearest observation; contexts are sorted."""
+    """Return how far each target is from the nearest observation."""
     seen = task.context_mask.any(2)
+    if task.dim_x > 1:
+        parts = zip(task.x_target, task.x_context, seen, strict=True)
+        return torch.stack([_nearest(target, x[is_seen]) for target, x, is_seen in parts])
     x = torch.where(seen, task.x_context[..., 0], torch.inf).sort(1).values
     target = task.x_target[..., 0].contiguous()
     after = torch.searchsorted(x, target)
@@ -97,16 +143,18 @@ def _distance(task: Task) -> Float[Tensor, "B M"]:
     return torch.stack([(target - neighbour).abs() for neighbour in neighbours]).amin(0)
 
 
-def _note(found: Predictions, task: Task) -> None:
-    seen = task.context_mask.any(2, keepdim=True)
-    several = seen.sum((1, 2)) > 1
-    if several.any():
-        gaps = typical_gap(task.x_context[several], seen[several])
-        found.gaps = (
-            min(found.gaps[0], gaps.min().item()),
-            max(found.gaps[1], gaps.max().item()),
-        )
-    found.largest = max(found.largest, task.y_context.abs().max().item())
+def _nearest(x: Float[Tensor, "M Dx"], points: Float[Tensor, "N Dx"]) -> Float[Tensor, " M"]:
+    parts = x.split(max(1, _PAIRS // len(points)))
+    return torch.cat([torch.cdist(part, points).amin(1) for part in parts])
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some series as a batch of tasks."""
+
+    task: Task
+    rows: np.ndarray  # (B, M), of the targets among all that is asked for
+    is_asked: np.ndarray  # (B, M), whether it is a target, or padding
 
 
 def _batches(series: Ragged, asked: Ragged) -> Iterator[np.ndarray]:
@@ -130,38 +178,33 @@ def _rows(ragged: Ragged, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(exists, ragged.starts[members][:, None] + offset, 0), exists
 
 
-def _padded(
-    series: Ragged, y: np.ndarray, asked: Ragged, members: np.ndarray
-) -> tuple[Task, np.ndarray, np.ndarray]:
-    """Return some series as a batch of tasks, with the rows of its targets and which exist."""
+def _padded(series: Ragged, y: np.ndarray, asked: Ragged, members: np.ndarray) -> _Batch:
+    """Return some series as a batch of tasks."""
     context, has_context = _rows(series, members)
     target, is_asked = _rows(asked, members)
     values = torch.from_numpy(y[context])
     mask = torch.from_numpy(has_context)[..., None] & ~values.isnan()
+    x, x_asked = series.inputs, asked.inputs
+    # Where nothing is asked for stands the first input, so that no grid has to reach farther.
+    filled = np.where(is_asked[..., None], x_asked[target], x_asked[target[:, :1]])
     task = Task(
-        torch.from_numpy(np.where(has_context, series.x[context], 0.0))[..., None],
-        values.nan_to_num(),
-        torch.from_numpy(np.where(is_asked, asked.x[target], asked.x[target[:, :1]]))[..., None],
+        x_context=torch.from_numpy(np.where(has_context[..., None], x[context], 0.0)),
+        y_context=values.nan_to_num(),
+        x_target=torch.from_numpy(filled),
         context_mask=mask,
     )
-    return task, target, is_asked
+    return _Batch(task, target, is_asked)
 
 
-def _predict_distinct(model: Model, task: Task, progress: Progress) -> Predictive:
+def _raw_of_distinct(model: Model, task: Task, progress: Progress) -> Float[Tensor, "B M P"]:
     """Predict each different task once: series of one observation, for example, are all alike."""
+    if len(task) == 1:
+        return raw_in_passes(model, task, progress=progress)
     seen = task.context_mask.any(2, keepdim=True)
     parts = (seen * task.x_context, task.context_mask * task.y_context, seen, task.x_target)
     key = torch.cat([part.double().flatten(1) for part in parts], 1)
-    if len(task) == 1:
-        return _predict(model, task, progress)
     _, inverse = torch.unique(key, dim=0, return_inverse=True)
     first = torch.full((int(inverse.max()) + 1,), len(task)).scatter_reduce(
         0, inverse, torch.arange(len(task)), "amin"
     )
-    raw = raw_in_passes(model, task[first], progress=progress)
-    return model.to_predictive(raw[inverse], task.target_mask)
-
-
-def _predict(model: Model, task: Task, progress: Progress) -> Predictive:
-    """Predict tasks in passes that fit into memory."""
-    return model.to_predictive(raw_in_passes(model, task, progress=progress), task.target_mask)
+    return raw_in_passes(model, task[first], progress=progress)[inverse]

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 
-from convcnp.cli.predict import check_outputs, write_file
 from convcnp.core.image_task import ImageTask
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
@@ -21,29 +17,25 @@ from convcnp.data.images.files import holds_images
 from convcnp.data.images.folder import ImageFolder, read_images
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import seeded
-from convcnp.data.table import (
-    Layout,
-    Rows,
-    TableSource,
-    choose_layout,
-    digest_of,
-    read_bytes,
-    with_channels,
-)
-from convcnp.errors import ConvCNPWarning, ShapeError, warnings_said
-from convcnp.frames.reading import read_table
-from convcnp.plots.drawing import BLUE, as_png, new_figure
+from convcnp.data.table import TableSource
+from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.frames.columns import Columns, choose_columns, with_channels
+from convcnp.frames.reading import TableFile, read_table
+from convcnp.frames.series import Rows
 from convcnp.predict.predictor import Predictor
 from convcnp.predict.user_units import InUserUnits
-from convcnp.predict.zoo import load
 from convcnp.training.evaluation import TEST_SEEDS
 from convcnp.training.own.images import refuse_columns
 from convcnp.training.own.table import typical_gaps
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 _CHUNK = 25  # tasks at once
-_CURVE = np.linspace(0.01, 0.99, 99)  # levels of the plot
 _CLOSE = 0.03  # a coverage that is off by less is called right
+
+
+def coverage_key(level: float) -> str:
+    """Return the name of a coverage among scores: coverage90 for 0.9."""
+    return f"coverage{round(100 * level)}"
 
 
 @dataclass(frozen=True)
@@ -58,13 +50,17 @@ class Calibration:
         """Return the share of values inside the central interval of this probability."""
         return float(np.mean(np.abs(self.below - 0.5) <= level / 2))
 
+    def below_level(self, levels: np.ndarray) -> np.ndarray:
+        """Return the share of values below the predicted quantile of each level."""
+        return np.array([float(np.mean(self.below <= level)) for level in levels])
+
     @property
     def summary(self) -> dict[str, float]:
         """The scores: log-likelihood and CRPS per value, coverages, and the number of values."""
         return {
             "log_likelihood": float(self.log_prob.mean()),
             "crps": float(self.crps.mean()),
-            **{f"coverage{round(100 * level)}": self.coverage(level) for level in LEVELS},
+            **{coverage_key(level): self.coverage(level) for level in LEVELS},
             "values": len(self.below),
         }
 
@@ -78,45 +74,52 @@ class Calibration:
         return f"{how}: 90 % intervals hold {found:.0%} of the values"
 
 
-def check_file(
-    model: str,
-    data: Path,
-    *,
-    names: dict[str, Any],
-    tasks: int = 200,
-    seed: int = 0,
-    plot: Path | None = None,
-    say: Callable[[str], None] = lambda text: None,
-) -> dict[str, Calibration]:
-    """Hide values of a table, or pixels of images, predict them, and compare by channel."""
-    check_outputs([str(data)], None, plot)
-    predictor = load(model)
-    with warnings_said(lambda text: say(f"Warning: {text}")):
-        given = {role: name for role, name in names.items() if name not in (None, [])}
-        source = _source(predictor, data, given)
-    part = "what training never saw of its data" if source.part == "test" else "all of it"
-    say(f"Checking {predictor.name!r} on {tasks} tasks drawn from {part}, with values hidden.")
-    found = calibrations(predictor, source, tasks, seed)
-    if isinstance(source, ImageFolder):
+@dataclass(frozen=True)
+class Check:
+    """A model, and the data whose hidden values it is judged by.
+
+    Example::
+
+        check = Check.of(load("out/tides"), Path("tides.csv"))
+        print(check.description(tasks=200))
+        found = check.calibrations(tasks=200)
+    """
+
+    predictor: Predictor
+    source: TableSource | ImageFolder
+
+    @classmethod
+    def of(cls, predictor: Predictor, data: Path, columns: Columns | None = None) -> Check:
+        """Read a table, or a folder or zip file of images; it must be of the model's kind."""
+        named = columns or Columns()
+        if holds_images(data):
+            refuse_columns(named)
+            return cls(predictor, held_out_images(predictor, data))
+        predictor.check_takes_tables()
+        source = held_out_source(predictor, read_table(data), named)
+        trained = predictor.source
+        if isinstance(trained, TableSource) and source.part != "test":
+            _warn_if_changed(data, trained.path)
+        return cls(predictor, source)
+
+    def description(self, tasks: int) -> str:
+        """Say what is checked, on how much of the data."""
+        part = "what training never saw of its data" if self.source.part == "test" else "all of it"
+        return (
+            f"Checking {self.predictor.name!r} on {tasks} tasks drawn from {part}, with values "
+            "hidden."
+        )
+
+    def calibrations(self, tasks: int = 200, seed: int = 0) -> dict[str, Calibration]:
+        """Hide values of fixed tasks, predict them, and compare, channel by channel."""
+        return calibrations(self.predictor, self.source, tasks, seed)
+
+    def remarks(self, found: dict[str, Calibration]) -> list[str]:
+        """Say what the scores of single channels do not."""
+        if not isinstance(self.source, ImageFolder):
+            return []
         score = sum(one.summary["log_likelihood"] for one in found.values())
-        say(f"Log-likelihood per hidden pixel, summed over its channels: {score:.3f}.")
-    if plot is not None:
-        write_file(plot, draw_calibration(found))
-        say(f"Wrote {plot}.")
-    return found
-
-
-def _source(predictor: Predictor, data: Path, names: dict[str, Any]) -> TableSource | ImageFolder:
-    """Return the source of tasks to check a model on; it must be of the model's kind."""
-    if holds_images(data):
-        refuse_columns(names)
-        return held_out_images(predictor, data)
-    predictor.check_takes_tables()
-    source = held_out_source(predictor, read_table(data), digest_of(read_bytes(data)), names)
-    trained = predictor.experiment.source()
-    if isinstance(trained, TableSource) and source.part != "test":
-        _warn_if_changed(data, trained.path)
-    return source
+        return [f"Log-likelihood per hidden pixel, summed over its channels: {score:.3f}."]
 
 
 def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
@@ -124,7 +127,7 @@ def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
 
     Of the images that the model was trained on, only the test part is used.
     """
-    trained = predictor.experiment.source()
+    trained = predictor.source
     if not isinstance(trained, PixelSource):
         raise ShapeError(
             f"{predictor.name!r} is no model of images, but {path} holds images; give it a table, "
@@ -150,24 +153,21 @@ def _warn_if_changed(path: Path, trained: str) -> None:
         )
 
 
-def held_out_source(
-    predictor: Predictor, frame: pd.DataFrame, digest: str, names: dict[str, Any]
-) -> TableSource:
+def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> TableSource:
     """Return the source of tasks to check a model on.
 
     Of the table that the model was trained on, only the test part is used.
     """
-    trained = predictor.experiment.source()
-    if isinstance(trained, TableSource) and _are_learned(trained, names):
+    trained, frame = predictor.source, table.frame
+    if isinstance(trained, TableSource) and named.are_learned_by(trained):
         learned = [*trained.inputs, trained.time, trained.group]
         if all(name in frame.columns for name in learned if name is not None):
             rows = Rows.of(with_channels(frame, trained), trained)
-            is_trained_on = digest == trained.digest
+            is_trained_on = table.digest == trained.digest
             return replace(trained, part="test" if is_trained_on else "all", read=rows)
-    layout = choose_layout(frame, **names)
-    fields = {f.name: getattr(layout, f.name) for f in dataclasses.fields(Layout)}
-    rows = Rows.of(frame, layout)
-    source = TableSource(**fields, gap=tuple(typical_gaps(rows)), part="all", read=rows)
+    columns = choose_columns(frame, named)
+    rows = Rows.of(frame, columns)
+    source = TableSource(**columns.given, gap=tuple(typical_gaps(rows)), part="all", read=rows)
     expected = (predictor.model.dim_x, predictor.model.dim_y)
     if source.dim_x != expected[0] or (expected[1] not in (1, source.dim_y)):
         raise ShapeError(
@@ -176,22 +176,6 @@ def held_out_source(
             "the columns with --time and --value."
         )
     return source
-
-
-def _are_learned(trained: TableSource, names: dict[str, Any]) -> bool:
-    """Tell whether the columns that are named are those of training."""
-    values = trained.values if trained.channel is None else (trained.value,)
-    learned: dict[str, Any] = {
-        "time": trained.time,
-        "group": trained.group or "",
-        "channel": trained.channel,
-        "value": set(values),
-        "inputs": set(trained.inputs),
-    }
-    return all(
-        (name if isinstance(name, str) else set(name)) == learned[role]
-        for role, name in names.items()
-    )
 
 
 @torch.no_grad()
@@ -237,21 +221,7 @@ def _predicted(predictor: Predictor, task: Task) -> Predictive:
     """Predict in the user's units; those of images are the model's."""
     if isinstance(task, ImageTask):
         return predictor.model(task)
-    return InUserUnits(predictor.model, predictor.experiment.source())(task)
-
-
-def draw_calibration(found: dict[str, Calibration]) -> bytes:
-    """Draw how often values fall below each predicted quantile, beside how often they should."""
-    figure = new_figure(1, len(found), width=3.6, height=3.9)
-    for axes, (name, calibration) in zip(figure.axes, found.items(), strict=True):
-        share = [float(np.mean(calibration.below <= level)) for level in _CURVE]
-        axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8, linestyle="--")
-        axes.plot(_CURVE, share, color=BLUE, linewidth=1.5)
-        axes.set_xlabel("predicted probability")
-        axes.set_ylabel("share of values below")
-        axes.set_title(f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small")
-        axes.set_aspect("equal")
-    return as_png(figure)
+    return InUserUnits(predictor.model, predictor.source)(task)
 
 
 def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[str]]]:
@@ -263,7 +233,7 @@ def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[st
             f"{s['values']:,}",
             f"{s['log_likelihood']:.3f}",
             f"{s['crps']:.4g}",
-            *(f"{s[f'coverage{round(100 * level)}']:.1%}" for level in LEVELS),
+            *(f"{s[coverage_key(level)]:.1%}" for level in LEVELS),
         ]
         for name, s in ((name, calibration.summary) for name, calibration in found.items())
     ]

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float
@@ -14,15 +13,10 @@ from torch import Tensor
 
 from convcnp.core.image_task import ImageTask
 from convcnp.data.images.photo import Photo
-from convcnp.errors import DataError, SettingError, ShapeError, import_extra, writing
+from convcnp.errors import DataError, SettingError, ShapeError
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.models.tiling import predict_in_tiles
-from convcnp.plots.drawing import new_figure, save_figure, show_image
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from PIL.Image import Image
 
 DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
 
@@ -45,36 +39,6 @@ class Completion:
     def doubt(self) -> Float[Tensor, "H W"]:
         """The standard deviation, averaged over channels; zero where a pixel was given."""
         return torch.where(self.photo.missing, self.stddev.mean(-1), 0)
-
-    def write(self, folder: Path, name: str) -> list[Path]:
-        """Write the completed picture, one of the standard deviation, and a figure of both.
-
-        In the picture of the standard deviation white is the largest.
-        """
-        paths = [folder / f"{name}-{kind}.png" for kind in ("completed", "stddev", "figure")]
-        scaled = self.doubt / self.doubt.max().clamp(min=1e-6)
-        with writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            _picture(self.pixels).save(paths[0])
-            _picture(scaled[..., None]).save(paths[1])
-            save_figure(self.figure(), paths[2])
-        return paths
-
-    def figure(self) -> Figure:
-        """Draw what was given, what came of it, and the standard deviation, side by side."""
-        height, width = self.photo.shape
-        figure = new_figure(1, 3, width=4.0, height=min(max(4.0 * height / width, 1.0), 12.0) + 0.4)
-        titles = ("given", "completed", "standard deviation")
-        for axes, title in zip(figure.axes, titles, strict=True):
-            axes.set_title(title)
-        given, completed, doubt = figure.axes[:3]
-        show_image(given, self.photo.pixels, self.photo.missing)
-        show_image(completed, self.pixels)
-        doubt.set_axis_off()
-        figure.colorbar(
-            doubt.imshow(self.doubt.numpy(), cmap="magma", vmin=0), ax=doubt, shrink=0.8
-        )
-        return figure
 
 
 def complete(
@@ -158,9 +122,3 @@ def within(box: str, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
     missing = torch.zeros(shape, dtype=torch.bool)
     missing[top : top + height, left : left + width] = True
     return missing
-
-
-def _picture(pixels: Float[Tensor, "H W C"]) -> Image:
-    pillow = import_extra("PIL.Image", "images")
-    scaled = (255 * pixels).round().byte()
-    return pillow.fromarray((scaled[..., 0] if scaled.shape[-1] == 1 else scaled).numpy())

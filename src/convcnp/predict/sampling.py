@@ -13,9 +13,48 @@ from torch import Tensor
 
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
+from convcnp.data.source import NamedSource, seeded
+from convcnp.frames.series import Ragged
 from convcnp.models.base import Model
 from convcnp.models.tiling import raw_in_passes
-from convcnp.predict.batches import reach
+from convcnp.predict.batches import Progress
+from convcnp.predict.user_units import to_model_units
+
+
+@torch.no_grad()
+def sample_many(
+    model: Model,
+    source: NamedSource,
+    series: Ragged,
+    y: np.ndarray,
+    asked: Ragged,
+    *,
+    samples: int,
+    key: tuple[int, int],
+    progress: Progress = lambda done, total: None,
+) -> np.ndarray:
+    """Draw curves (samples, rows, Dy) in the user's units, series by series.
+
+    Args:
+        source: What the model was trained on.
+        y: Outputs (rows, Dy) of the series, NaN where nothing was observed.
+        asked: Inputs asked for, of as many series; those of a series without observations are NaN.
+        key: The seed, and the number of the first value column: others draw other curves.
+    """
+    curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
+    for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
+        rows, wanted = series.rows(i), asked.rows(i)
+        task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
+        seen, units = to_model_units(task, source)
+        generator = seeded(key[0], int(i), key[1])
+        drawn = sample_curves(
+            model, seen, samples, generator, spacing=source.familiar.spacing
+        ).double()
+        noise = units.scatter * torch.randn(drawn.shape, generator=generator)
+        curve = drawn * units.scale + units.trend(task.x_target) + noise
+        curves[:, wanted] = curve.numpy()
+        progress(wanted.stop, len(asked.x))
+    return curves
 
 
 @torch.no_grad()
@@ -50,9 +89,10 @@ def sample_curves(
         _lengthened(task.y_context, count).repeat(num_samples, 1, 1),
         _lengthened(task.context_mask, count),
     )
-    for indices in _blocks(x_target[chosen], block, reach(model)):
+    reach = model.receptive_radius
+    for indices in _blocks(x_target[chosen], block, reach):
         part = observed + indices
-        near = known.near(known.x[0, part, 0], reach(model))
+        near = known.near(known.x[0, part, 0], reach)
         for k in _far_apart_first(len(part)):
             place = part[k : k + 1]
             predictive = known.predict(model, near, known.x[:, place])
@@ -60,16 +100,25 @@ def sample_curves(
             known.mask[:, place] = True
     if count == len(rank):
         return known.y[:, observed:][:, torch.argsort(chosen)]
-    # The drawn targets are predicted again like the others: their own values hold noise, and would
-    # stand out from a smooth curve.
     curves = _smooth_deviations(x_target, chosen, known.y, generator)
-    for indices in _blocks(x_target[rank], len(rank), reach(model)):
+    return _completed(model, task, known, rank, curves)
+
+
+def _completed(
+    model: Model, task: Task, known: _Known, rank: Int[Tensor, " M"], deviations: Tensor
+) -> Float[Tensor, "S M Dy"]:
+    """Predict all targets from what was observed and drawn, and let them deviate by this.
+
+    The drawn targets are predicted again like the others: their own values hold noise, and would
+    stand out from a smooth curve.
+    """
+    x_target, curves = task.x_target[0, :, 0], deviations.clone()
+    for indices in _blocks(x_target[rank], len(rank), model.receptive_radius):
         part = rank[indices]
-        near = known.near(x_target[part], reach(model))
+        near = known.near(x_target[part], model.receptive_radius)
         predictive = known.predict(model, near, task.x_target[:, part])
-        curves[:, part] = predictive.quantile(torch.special.ndtr(curves[:, part].double())).to(
-            curves
-        )
+        levels = torch.special.ndtr(deviations[:, part].double())
+        curves[:, part] = predictive.quantile(levels).to(curves)
     return curves
 
 
@@ -92,9 +141,9 @@ class _Known:
         """Predict from these points, as many samples at a time as fit into memory."""
         samples = len(self.y)
         task = Task(
-            self.x[:, near].expand(samples, -1, -1),
-            self.y[:, near],
-            x_target.expand(samples, -1, -1),
+            x_context=self.x[:, near].expand(samples, -1, -1),
+            y_context=self.y[:, near],
+            x_target=x_target.expand(samples, -1, -1),
             context_mask=self.mask[:, near].expand(samples, -1, -1),
         )
         return model.to_predictive(raw_in_passes(model, task), task.target_mask)

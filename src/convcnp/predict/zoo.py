@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from convcnp.errors import ModelNotFoundError, SettingError, did_you_mean
-from convcnp.predict.predictor import Predictor
 from convcnp.storage import write_atomically
-from convcnp.training.loop import BEST
-from convcnp.training.run import RESULT, read_result
+
+# What needs torch is imported where it is needed: to list models takes none.
+if TYPE_CHECKING:
+    from convcnp.predict.predictor import Predictor
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
 
@@ -24,6 +25,10 @@ def load(name: str | Path) -> Predictor:
         >>> predictor.model.num_parameters
         6516
     """
+    from convcnp.predict.predictor import Predictor
+    from convcnp.training.checkpoint import BEST
+    from convcnp.training.run import RESULT
+
     directory = Path(name)
     if (directory / BEST).exists():
         weights, description = directory / BEST, directory / RESULT
@@ -48,6 +53,9 @@ def available() -> Iterator[dict[str, Any]]:
 
 def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Path]:
     """Copy a finished run's result into the table's folder, and its weights into the package."""
+    from convcnp.training.checkpoint import BEST
+    from convcnp.training.run import RESULT
+
     if not (directory / RESULT).exists() or not (directory / BEST).exists():
         raise ModelNotFoundError(
             f"Expected a finished run in {directory}, but {RESULT} or {BEST} is missing; let "
@@ -71,6 +79,8 @@ def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Pat
 
 def _name(result: Path) -> str:
     """Return the experiment that a result file is of, with its table."""
+    from convcnp.training.run import read_result
+
     return str(read_result(result, "name")["name"])
 
 

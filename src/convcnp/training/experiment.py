@@ -6,73 +6,20 @@ import dataclasses
 import inspect
 import tomllib
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
-from convcnp.core.heads import Head, make_head, make_pixel_head
-from convcnp.data.gp import GPSource
-from convcnp.data.images.files import CelebA
-from convcnp.data.images.folder import ImageFolder
-from convcnp.data.images.mnist import Mnist, Zsmm
-from convcnp.data.images.svhn import Svhn
-from convcnp.data.lotka_volterra import BROAD, LotkaVolterraSource, Outcome
-from convcnp.data.plasticc import PlasticcSource
-from convcnp.data.random_series import SeriesSource
-from convcnp.data.sawtooth import SawtoothSource
 from convcnp.data.source import NamedSource
-from convcnp.data.table import TableSource
 from convcnp.errors import ExperimentError, did_you_mean
-from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
-from convcnp.models.cnp import CNP
-from convcnp.models.convcnp import ConvCNP
-from convcnp.models.gaussian_process import EQ, Matern52, WeaklyPeriodic
-from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
+from convcnp.training.catalogue import find_model, find_source
 from convcnp.training.loop import TrainingSettings
 
 _Settings = typing.TypeVar("_Settings", bound=BaseModel)
-
-SOURCES: dict[str, NamedSource] = {
-    "eq": GPSource(kernel=EQ()),
-    "matern": GPSource(kernel=Matern52()),
-    "weakly-periodic": GPSource(kernel=WeaklyPeriodic()),
-    # Paper: prints an envelope of length scale 2; its table fits the kernel above.
-    "weakly-periodic-printed": GPSource(kernel=WeaklyPeriodic(envelope=2.0)),
-    "sawtooth": SawtoothSource(),
-    "series": SeriesSource(),
-    "lotka-volterra": LotkaVolterraSource(),
-    "lotka-volterra-broad": LotkaVolterraSource(
-        rates=BROAD, kept=(Outcome.SURVIVED,), max_time=50.0, max_events=25_000
-    ),
-    "plasticc": PlasticcSource(),
-    "table": TableSource(),
-    "mnist": Mnist(),
-    "svhn": Svhn(),
-    "celeba32": CelebA(size=32),
-    "celeba64": CelebA(size=64),
-    "celeba": CelebA(size=None),
-    "zsmm": Zsmm(),
-    "image-folder": ImageFolder(),
-}
-
-# Each name with its builder, the functions whose keyword-only arguments are its settings, and the
-# function that makes its head, whose arguments are settings as well.
-MODELS: dict[
-    str, tuple[Callable[..., Model], Sequence[Callable[..., Any]], Callable[..., Head]]
-] = {
-    "cnp": (CNP, (CNP,), make_head),
-    "attncnp": (AttnCNP, (AttnCNP,), make_head),
-    "image-attncnp": (AttnCNP.for_images, (AttnCNP.for_images,), make_pixel_head),
-    "convcnp": (ConvCNP.small, (ConvCNP.small, ConvCNP), make_head),
-    "convcnpxl": (ConvCNP.xl, (ConvCNP.xl, ConvCNP), make_head),
-    "grid-convcnp": (GridConvCNP.small, (GridEncoder, GridConvCNP.small), make_pixel_head),
-    "grid-convcnpxl": (GridConvCNP.xl, (GridConvCNP.xl,), make_pixel_head),
-    "convcnp-ours": (ConvCNP.residual, (ConvCNP.residual, ConvCNP), make_head),
-}
 
 
 class EvaluationSettings(BaseModel):
@@ -118,12 +65,12 @@ class Experiment(BaseModel):
     def source(self) -> NamedSource:
         """Build the source of training tasks; its `held_out` has those of validation and test."""
         settings = dict(self.data)
-        return dataclasses.replace(SOURCES[settings.pop("name")], **settings)  # type: ignore[type-var]
+        return dataclasses.replace(find_source(settings.pop("name")), **settings)  # type: ignore[type-var]
 
     def build_model(self) -> Model:
         """Build the untrained model; the same seed gives the same weights."""
         settings, source = dict(self.model), self.source()
-        build, _, make = MODELS[settings.pop("name")]
+        build, _, make = find_model(settings.pop("name"))
         of_head = {key: settings.pop(key) for key in _options(make) if key in settings}
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.training.seed)
@@ -156,13 +103,13 @@ _SMOKE = (
 
 
 def _data_settings(name: str) -> type[BaseModel]:
-    source = SOURCES[_known("data", name, SOURCES)]
+    source = find_source(name)
     hints = typing.get_type_hints(type(source))
     return _settings({name: (hints[name], getattr(source, name)) for name in source.options})
 
 
 def _model_settings(name: str) -> type[BaseModel]:
-    _, functions, make = MODELS[_known("model", name, MODELS)]
+    _, functions, make = find_model(name)
     options: dict[str, tuple[Any, Any]] = {}
     for function in (*functions, make):  # the head last: a file names it, where a class takes one
         options |= _options(function)
@@ -173,7 +120,7 @@ def _options(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Return the types and defaults of a function's keyword-only arguments."""
     hints = typing.get_type_hints(function.__init__ if inspect.isclass(function) else function)
     return {
-        parameter.name: (hints[parameter.name], parameter.default)
+        parameter.name: (hints.get(parameter.name, Any), parameter.default)
         for parameter in inspect.signature(function).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY
     }
@@ -197,15 +144,6 @@ def _resolve(
     return {"name": table["name"]} | _validated(
         settings(table["name"]), given, f"{kind}."
     ).model_dump(exclude_none=True)
-
-
-def _known(kind: str, name: str, known: Iterable[str]) -> str:
-    names = list(known)
-    if name not in names:
-        raise ExperimentError(
-            f"{kind} must be one of {', '.join(names)}, got {name!r}{did_you_mean(name, names)}"
-        )
-    return name
 
 
 def _validated(model: type[_Settings], content: dict[str, Any], prefix: str) -> _Settings:

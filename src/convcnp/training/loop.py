@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,13 +22,15 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from torch import Tensor
+from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from convcnp.core.task import Task
 from convcnp.data.source import Source, seeded
-from convcnp.errors import CheckpointError, DivergedError, import_extra
+from convcnp.errors import DivergedError
+from convcnp.extras import import_extra
 from convcnp.models.base import Model
-from convcnp.storage import read_tensors, write_atomically, write_tensors
+from convcnp.storage import write_atomically, write_tensors
+from convcnp.training.checkpoint import BEST, CHECKPOINT, Progress, RunState
 from convcnp.training.evaluation import (
     TRAINING_SEEDS,
     VALIDATION_SEEDS,
@@ -40,18 +41,18 @@ from convcnp.training.evaluation import (
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-CHECKPOINT, BEST, LAST, METRICS = (
-    "checkpoint.safetensors",
-    "best.safetensors",
-    "last.safetensors",
-    "metrics.csv",
-)
+METRICS = "metrics.csv"
 
 _DRAWN_AHEAD = 8  # steps
 
 
 class TrainingSettings(BaseModel):
-    """How a model is trained; the defaults are the paper's (Appendix C)."""
+    """How a model is trained.
+
+    Steps, batch size, learning rate and weight decay are the paper's (Appendix C), unless others
+    are given. The paper does not clip gradients, average weights or stop early; of these only the
+    clipping is on by default, as a rare batch can throw a run far back without it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +62,7 @@ class TrainingSettings(BaseModel):
     weight_decay: NonNegativeFloat = 1e-5
     schedule: Literal["constant", "cosine"] = "constant"
     warmup: NonNegativeInt = 0  # steps over which the learning rate rises from zero
-    # Paper: does not clip; without it a rare batch can throw a run far back.
+    # Paper: does not clip.
     clip: NonNegativeFloat = 1.0  # largest norm of the gradient; 0 is no limit
     average: float | None = Field(None, gt=0, lt=1)  # decay of the moving average of the weights
     patience: PositiveInt | None = None  # stop after this many validations without a better one
@@ -69,18 +70,6 @@ class TrainingSettings(BaseModel):
     validation_tasks: PositiveInt = 500
     checkpoint_every: PositiveInt = 640
     seed: int = Field(0, ge=0, lt=len(TRAINING_SEEDS))
-
-
-@dataclass
-class Progress:
-    """Where a run stands: all its state beside tensors."""
-
-    step: int = 0
-    seconds: float = 0.0
-    best_score: float = -math.inf
-    best_step: int = 0
-    stale: int = 0  # validations since the best
-    losses: list[float] = field(default_factory=list)  # since the last row of metrics
 
 
 Reporter = Callable[[Progress, dict[str, float]], None]  # called after every step's bookkeeping
@@ -95,7 +84,6 @@ def train(
     validation: Source | None = None,
     fabric: Fabric | None = None,
     resume: bool = False,
-    tensorboard: bool = False,
     report: Reporter = lambda progress, metrics: None,
 ) -> Progress:
     """Train a model in place, ending with its best weights, and leave them in a directory.
@@ -106,7 +94,7 @@ def train(
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
     """
-    run = _Run(model, settings, directory, fabric=fabric, tensorboard=tensorboard)
+    run = _Run(model, settings, directory, fabric)
     if resume and (directory / CHECKPOINT).exists():
         run.restore()
     run.start_metrics()
@@ -159,14 +147,12 @@ class _Run:
         model: Model,
         settings: TrainingSettings,
         directory: Path,
-        *,
         fabric: Fabric | None,
-        tensorboard: bool,
     ) -> None:
         self.settings, self.directory = settings, directory
         fabric_module = import_extra("lightning_fabric", "train")
         self.fabric = fabric or fabric_module.Fabric(accelerator="cpu", devices=1)
-        self.progress, self.saved_step = Progress(), 0
+        self.saved_step = 0
         self.model = model.to(self.fabric.device).train()
         optimizer = torch.optim.Adam(
             model.parameters(),
@@ -176,9 +162,12 @@ class _Run:
         )
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
         self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
-        self.best = {name: value.clone() for name, value in self.model.state_dict().items()}
-        self.tensorboard = None
-        self.wants_tensorboard = tensorboard and self.fabric.is_global_zero
+        self.state = RunState(self.model, self.optimizer, self.average)
+
+    @property
+    def progress(self) -> Progress:
+        """Where the run stands."""
+        return self.state.progress
 
     @property
     def judged(self) -> Model:
@@ -217,12 +206,10 @@ class _Run:
         self.optimizer.step()
         self.optimizer.zero_grad()
         if self.average is not None and self.settings.average is not None:
-            torch._foreach_lerp_(
-                list(self.average.parameters()),
-                [p.detach() for p in self.model.parameters()],
-                1
-                - min(self.settings.average, (1 + self.progress.step) / (10 + self.progress.step)),
-            )
+            step = self.progress.step
+            decay = min(self.settings.average, (1 + step) / (10 + step))
+            averages, weights = (list(m.parameters()) for m in (self.average, self.model))
+            get_ema_multi_avg_fn(decay)(averages, weights, step)
         self.progress.step += 1
         self.progress.losses.append(loss_value)
 
@@ -246,7 +233,7 @@ class _Run:
         progress = self.progress
         if score > progress.best_score:
             progress.best_score, progress.best_step, progress.stale = score, progress.step, 0
-            self.best = {name: value.clone() for name, value in judged.state_dict().items()}
+            self.state.best = {name: v.clone() for name, v in judged.state_dict().items()}
         else:
             progress.stale += 1
         metrics = {
@@ -264,16 +251,9 @@ class _Run:
     def _write_metrics(self, metrics: dict[str, float]) -> None:
         with (self.directory / METRICS).open("a", newline="") as file:
             csv.DictWriter(file, metrics).writerow(metrics)
-        if self.tensorboard is not None:
-            for name in ("loss", "log_likelihood", "learning_rate"):
-                self.tensorboard.add_scalar(name, metrics[name], int(metrics["step"]))
 
     def start_metrics(self) -> None:
         """Begin the metrics, or cut them back to the step we resume from."""
-        if self.wants_tensorboard:
-            writer = import_extra("torch.utils.tensorboard", "tensorboard").SummaryWriter
-            purge = self.progress.step + 1
-            self.tensorboard = writer(str(self.directory / "tensorboard"), purge_step=purge)
         path = self.directory / METRICS
         header = "step,loss,log_likelihood,learning_rate,seconds"
         rows = path.read_text().splitlines() if path.exists() else []
@@ -286,52 +266,17 @@ class _Run:
             write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     def write_checkpoint(self) -> None:
-        if not self.fabric.is_global_zero:
-            return
-        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
-        tensors |= {f"best.{name}": value for name, value in self.best.items()}
-        if self.average is not None:
-            tensors |= {f"average.{k}": v for k, v in self.average.state_dict().items()}
-        for index, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{index}.{name}": value for name, value in state.items()}
-        write_tensors(self.directory / CHECKPOINT, tensors, {"progress": asdict(self.progress)})
-        self.saved_step = self.progress.step
+        if self.fabric.is_global_zero:
+            self.state.write(self.directory / CHECKPOINT)
+            self.saved_step = self.progress.step
 
     def restore(self) -> None:
-        tensors, metadata = read_tensors(self.directory / CHECKPOINT)
-        try:
-            self.progress = Progress(**metadata["progress"])
-            self.saved_step = self.progress.step
-            self.model.load_state_dict(_below("model", tensors))
-            self.best = _below("best", tensors)
-            if self.average is not None:
-                self.average.load_state_dict(_below("average", tensors))
-            state: dict[int, dict[str, Tensor]] = {}
-            for name, value in _below("optimizer", tensors).items():
-                index, key = name.split(".")
-                state.setdefault(int(index), {})[key] = value
-            groups = self.optimizer.state_dict()["param_groups"]
-            self.optimizer.load_state_dict({"state": state, "param_groups": groups})
-        except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            raise CheckpointError(
-                f"{self.directory / CHECKPOINT} must hold a run of this experiment, but does not "
-                f"fit it ({str(error).splitlines()[0]}); start again in another directory."
-            ) from error
+        self.state.read(self.directory / CHECKPOINT)
+        self.saved_step = self.progress.step
 
     def finish(self) -> Progress:
         if self.fabric.is_global_zero:
-            write_tensors(self.directory / LAST, self.model.state_dict())
-            write_tensors(self.directory / BEST, self.best)
-        if self.tensorboard is not None:
-            self.tensorboard.close()
-        self.model.load_state_dict(self.best)
+            write_tensors(self.directory / BEST, self.state.best)
+        self.model.load_state_dict(self.state.best)
         self.model.eval()
         return self.progress
-
-
-def _below(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(f"{prefix}."): value
-        for name, value in tensors.items()
-        if name.startswith(f"{prefix}.")
-    }

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import platform
-import subprocess
-from importlib.metadata import version
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tomli_w
-import torch
 
-from convcnp.data.images.source import PixelSource
-from convcnp.data.source import Source
-from convcnp.errors import CheckpointError, ExperimentError, ResultError, writing
+from convcnp.core.task import Task
+from convcnp.data.source import FiniteSource, NamedSource, Source
+from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.models.base import Model
-from convcnp.paper.scores import further_scores
-from convcnp.storage import write_atomically
+from convcnp.storage import write_atomically, writing
+from convcnp.training.checkpoint import CHECKPOINT
 from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.training.experiment import EvaluationSettings, Experiment
-from convcnp.training.loop import CHECKPOINT, Reporter, train
+from convcnp.training.loop import Reporter, train
+from convcnp.training.provenance import commit, hardware, versions
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 EXPERIMENT, RESULT = "experiment.toml", "result.json"
+
+# What else a model of such tasks is judged by.
+FurtherScores = Callable[[Model, Source, EvaluationSettings], dict[str, Any]]
+
+
+def no_further_scores(model: Model, source: Source, settings: EvaluationSettings) -> dict[str, Any]:
+    """Judge a model by its log-likelihood alone."""
+    return {}
 
 
 def run(
@@ -37,17 +42,20 @@ def run(
     *,
     resume: bool = False,
     fabric: Fabric | None = None,
-    tensorboard: bool = False,
     report: Reporter = lambda progress, metrics: None,
+    source: NamedSource | None = None,
+    further_scores: FurtherScores = no_further_scores,
 ) -> dict[str, Any]:
     """Train and evaluate, and return the result that was written to the run's directory.
 
     Args:
         name: The table's folder and the cell's name, such as `table1/eq-convcnp`.
         directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
+        source: The experiment's own, where its data were read already.
+        further_scores: What else to put into the result, as the paper's data sets ask for.
     """
     _prepare(experiment, directory, resume=resume)
-    model, source = experiment.build_model(), experiment.source()
+    model, source = experiment.build_model(), experiment.source() if source is None else source
     progress = train(
         model,
         source,
@@ -56,12 +64,11 @@ def run(
         validation=source.held_out("validation"),
         fabric=fabric,
         resume=resume,
-        tensorboard=tensorboard,
         report=report,
     )
     result = {
         "name": name,
-        **evaluate(model, source.held_out("test"), experiment.evaluation),
+        **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
         "parameters": model.num_parameters,
         "seed": experiment.training.seed,
         "steps": progress.step,
@@ -78,18 +85,23 @@ def run(
     return result
 
 
-def _epochs(source: Source, tasks: int) -> dict[str, Any]:
+def _epochs(source: NamedSource, tasks: int) -> dict[str, Any]:
     """Say how many images there are to train on, and how often each was seen on average."""
-    if not isinstance(source, PixelSource):
+    if source.takes != "images" or not isinstance(source, FiniteSource):
         return {}
     images = len(source)
     return {"training_images": images, "epochs": round(tasks / images, 2)}
 
 
-def evaluate(model: Model, source: Source, settings: EvaluationSettings) -> dict[str, Any]:
+def evaluate(
+    model: Model,
+    source: Source,
+    settings: EvaluationSettings,
+    further_scores: FurtherScores = no_further_scores,
+) -> dict[str, Any]:
     """Score a model on fixed tasks, beside the best possible prediction where it is known."""
 
-    def tasks() -> Any:  # noqa: ANN401 - an iterator of tasks, drawn anew
+    def tasks() -> Iterator[Task]:
         return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
 
     model.eval()
@@ -135,35 +147,3 @@ def read_result(path: Path, *needed: str) -> dict[str, Any]:
             "its experiment again."
         )
     return result
-
-
-def hardware() -> dict[str, Any]:
-    """Describe the machine."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return {
-        "cpu": names[0] if names else platform.processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
-    }
-
-
-def versions() -> dict[str, str]:
-    """Return the versions that a number depends on."""
-    return {
-        "convcnp": version("convcnp"),
-        "torch": str(torch.__version__),
-        "python": platform.python_version(),
-    }
-
-
-def commit() -> str | None:
-    """Return the commit of the checkout the package runs from, if it is one."""
-    describe = ["describe", "--always", "--dirty", "--abbrev=12"]
-    command = ["git", "-C", str(Path(__file__).parent), *describe]
-    try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

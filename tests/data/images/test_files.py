@@ -9,8 +9,9 @@ import torch
 from PIL import Image
 
 from convcnp.data.images import files as image_files
-from convcnp.data.images.files import CelebA, holds_images, image_names
-from convcnp.errors import ConvCNPError, DataError
+from convcnp.data.images.celeba import CelebA
+from convcnp.data.images.files import holds_images, image_names
+from convcnp.errors import DataError
 
 
 def png(shade: int, size: tuple[int, int] = (6, 4)) -> bytes:
@@ -44,10 +45,6 @@ def twenty(request, tmp_path):
     return tmp_path / "set"
 
 
-def shades(images) -> list[int]:
-    return images[torch.arange(len(images))][:, -1, -1, 0].tolist()
-
-
 @pytest.fixture
 def faces(tmp_path, monkeypatch):
     """Write files as CelebA's; return a function that gives the source."""
@@ -59,13 +56,6 @@ def faces(tmp_path, monkeypatch):
         return CelebA(**options)
 
     return source
-
-
-def test_parts_follow_the_order_of_names(faces):
-    source = faces(NUMBERED, size=None)
-    assert shades(source.images()) == [10 * i for i in range(1, 17)]
-    assert shades(source.held_out("validation").images()) == [170, 180]
-    assert shades(source.held_out("test").images()) == [190, 200]
 
 
 def test_images_come_in_their_size_or_scaled_in_colour_or_grey(twenty):
@@ -97,29 +87,6 @@ def test_an_image_is_decoded_once_unless_the_set_is_large(twenty, monkeypatch):
         assert len(decoded) == times
 
 
-def test_celeba_is_split_officially_if_it_is_whole():
-    assert CelebA().part_ends(202_599) == (162_770, 182_637, 202_599)
-    assert CelebA().part_ends(10_000) == (8000, 9000, 10_000)
-
-
-def test_celeba_is_found_whole_or_as_a_subset_that_is_large_enough(tmp_path, monkeypatch):
-    monkeypatch.setenv("CONVCNP_DATA", str(tmp_path))
-    with pytest.raises(DataError, match=r"img_align_celeba.zip or img_align_celeba or .* in the"):
-        CelebA(size=32).images()
-    (tmp_path / "celeba").mkdir()
-    names = {
-        "img_align_celeba_first10000_89x109.zip": 32,
-        "img_align_celeba_first100_178x218.zip": None,
-    }
-    for name in names:
-        write_zip(tmp_path / "celeba" / name, NUMBERED)
-    for name, size in names.items():
-        assert CelebA(size=size).file().name == name
-    write_zip(tmp_path / "celeba/img_align_celeba.zip", NUMBERED)
-    assert CelebA(size=32).file().name == "img_align_celeba.zip"
-    assert len(CelebA(size=32).images()) == 16
-
-
 @pytest.mark.parametrize("content", [b"", b"nothing", png(9)[:40], png(9)[:-30]])
 def test_a_broken_image_is_named(faces, content):
     images = faces({"1.png": png(1), "2.png": content}, size=None, part="test").images()
@@ -147,11 +114,6 @@ def test_images_of_different_sizes_need_a_size(faces):
         images[torch.tensor([0])]
     scaled = faces(contents, size=4, part="test").images()
     assert scaled[torch.tensor([0])].shape == (1, 4, 4, 3)
-
-
-def test_impossible_sizes_are_refused():
-    with pytest.raises(ConvCNPError, match="size must be a positive number, got 0"):
-        CelebA(size=0)
 
 
 def test_names_are_those_of_images_in_order_without_hidden_companions(twenty, tmp_path):

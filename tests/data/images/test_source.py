@@ -1,6 +1,6 @@
 """Sources of images: which pixels are observed, and which images belong to which part."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 import torch
@@ -10,8 +10,8 @@ from convcnp.data.files import data_folder
 from convcnp.data.images.source import ImageSource, held_back
 from convcnp.data.source import FiniteSource, Source, seeded
 from convcnp.errors import SettingError
+from convcnp.training.catalogue import SOURCES
 from convcnp.training.evaluation import fixed_tasks
-from convcnp.training.experiment import SOURCES
 from helpers import needs_data
 
 
@@ -76,6 +76,22 @@ def test_training_may_see_windows_cut_anywhere_and_models_are_judged_by_whole_im
     assert Rows(window=15).draw(1, seeded(0)).height == 10
     with pytest.raises(SettingError, match="window must be a positive number, got 0"):
         Rows(window=0)
+
+
+def test_a_share_of_the_batches_stays_whole_and_without_one_nothing_more_is_drawn():
+    windows = Numbered(window=6)
+    some, none = replace(windows, whole_share=0.25), replace(windows, whole_share=0.0)
+    sides = [some.draw(2, seeded(0, step)).width for step in range(400)]
+    assert set(sides) == {6, Numbered().draw(1, seeded(0)).width}
+    assert sides.count(6) / 400 == pytest.approx(0.75, abs=0.07)
+    for step in range(3):
+        one, other = (source.draw(2, seeded(0, step)) for source in (windows, none))
+        assert torch.equal(one.context_mask, other.context_mask)
+    assert {replace(windows, whole_share=1.0).draw(1, seeded(i)).width for i in range(9)} != {6}
+    assert "whole_share" in Numbered.options
+    for share in (-0.1, 1.1, float("nan")):
+        with pytest.raises(SettingError, match=f"whole_share must be a probability.*, got {share}"):
+            Numbered(whole_share=share)
 
 
 def test_from_a_hundredth_to_half_of_the_pixels_are_observed_and_all_numbers_occur():

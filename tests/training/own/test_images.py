@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from convcnp.errors import DataError, ExperimentError, SettingError
+from convcnp.frames.columns import Columns
 from convcnp.training.own import choices
 from convcnp.training.own.choices import Wanted
 from convcnp.training.own.images import plan_images
@@ -18,8 +19,8 @@ def quick(monkeypatch):
 
 def planned(folder, overrides=(), minutes=10.0, **names):
     said = []
-    wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
-    return plan_images(folder, wanted, said.append), " ".join(said)
+    wanted = Wanted.of(Columns.named(**names), overrides=overrides, minutes=minutes)
+    return plan_images(folder, wanted, said.append).experiment, " ".join(said)
 
 
 def test_small_images_of_one_size_stay_as_they_are(tmp_path):

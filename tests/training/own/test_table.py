@@ -4,29 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.data.table import Rows, choose_layout
+from convcnp.data.table import part_of
 from convcnp.errors import ExperimentError, GridTooLargeError, SettingError, TableError
+from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.series import Rows
 from convcnp.training.own import choices
-from convcnp.training.own.choices import Wanted
-from convcnp.training.own.table import plan_table, typical_gaps
-from helpers import TINY, points_frame, series_frame
+from convcnp.training.own.table import typical_gaps
+from helpers import long_series, planned, points_frame, series_frame
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Take a pace as given in place of a rehearsal."""
     monkeypatch.setattr(choices, "_rehearse", lambda *_: choices._Pace(0.1, 0.05))
-
-
-def planned(frame, overrides=(), minutes=10.0, **names):
-    said = []
-    wanted = Wanted.of(names, overrides=overrides, minutes=minutes)
-    return plan_table(frame, "table.csv", "", wanted, said.append), " ".join(said)
-
-
-def long_series(rows=400, gap=1.0):
-    t = gap * np.arange(rows)
-    return pd.DataFrame({"t": t, "v": np.sin(t / (7 * gap))})
 
 
 def test_every_choice_is_explained_and_a_given_one_is_kept():
@@ -53,20 +43,9 @@ def test_every_choice_is_explained_and_a_given_one_is_kept():
     assert "training.steps = 7, as given." in said
 
 
-def test_settings_come_from_a_file_too(tmp_path):
-    path = tmp_path / "own.toml"
-    path.write_text('model = "convcnpxl"\n[data]\nwindow = 11\n[training]\nseed = 3\n')
-    wanted = Wanted.of({}, path, ["training.seed=4"])
-    experiment = plan_table(series_frame(), "table.csv", "", wanted)
-    assert experiment.model["name"] == "convcnpxl"
-    assert experiment.data["window"] == 11
-    assert experiment.training.seed == 4
-
-
 def test_units_are_learned_from_the_training_series_alone():
     frame = series_frame(30)
-    layout = choose_layout(frame)
-    held = Rows.of(frame, layout).of_part("test")
+    held = part_of(Rows.of(frame, choose_columns(frame)), "test")
     name = held.labels[np.flatnonzero(held.lengths)[0]]
     changed = frame.assign(v=frame["v"].where(frame["id"] != name, 1e6))
     first, second = planned(frame)[0], planned(changed)[0]
@@ -106,35 +85,11 @@ def test_the_time_unit_is_the_typical_gap_and_nothing_else_depends_on_the_users(
 
 def test_inputs_of_one_kind_share_a_unit_and_others_do_not():
     frame = points_frame()
-    layout = choose_layout(frame, inputs=("east", "north"))
-    shared = typical_gaps(Rows.of(frame, layout))
+    columns = choose_columns(frame, Columns.named(inputs=("east", "north")))
+    shared = typical_gaps(Rows.of(frame, columns))
     assert shared[0] == shared[1]
-    own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), layout))
+    own = typical_gaps(Rows.of(frame.assign(north=1000 * frame["north"]), columns))
     assert own[1] / own[0] == pytest.approx(1000, rel=0.2)
-
-
-def test_longer_tasks_get_a_network_that_sees_farther():
-    few, many = (planned(long_series(rows))[0].model["down"] for rows in (80, 2000))
-    assert len(few) < len(many)
-    assert planned(long_series(), ["model.down=[8, 9, 10]"])[0].model["up"] == (9, 8, 8)
-
-
-def test_bursts_get_a_finer_grid_and_rounding_a_floor():
-    regular = long_series()
-    assert planned(regular)[0].model["points_per_unit"] == 3
-    bursts = regular.assign(t=np.cumsum(np.tile([0.2, 0.2, 1.0, 1.0, 1.0], 80)))
-    assert planned(bursts)[0].model["points_per_unit"] == 8
-    assert planned(regular)[0].model["sigma_floor"] == 1e-3
-    rounded = regular.assign(v=regular["v"].round(1))
-    floor = 0.1 / 12**0.5 / regular["v"].std()
-    assert planned(rounded)[0].model["sigma_floor"] == pytest.approx(floor, rel=0.1)
-
-
-def test_a_rehearsal_measures_steps_and_validation(monkeypatch):
-    monkeypatch.undo()
-    experiment, said = planned(series_frame(), [s for s in TINY if "steps" not in s], minutes=0.02)
-    assert experiment.training.steps >= 20
-    assert "as a step takes" in said
 
 
 @pytest.mark.parametrize(

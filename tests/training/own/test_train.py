@@ -16,9 +16,10 @@ from convcnp.cli import main
 from convcnp.data.images.folder import ImageFolder
 from convcnp.data.images.photo import Photo
 from convcnp.data.source import seeded
-from convcnp.data.table import Rows, TableSource
+from convcnp.data.table import TableSource
 from convcnp.errors import CheckpointError, DataError, OutputError, ShapeError, TableError
 from convcnp.frames.reading import plain, read_table
+from convcnp.frames.series import Rows
 from convcnp.predict.completion import complete
 from convcnp.storage import read_tensors
 from helpers import (
@@ -162,7 +163,8 @@ def test_the_kept_table_reads_as_the_one_in_memory(kind, tmp_path):
     fitted = Predictor.fit(frame, tmp_path / "run", settings=TINY)
     source = fitted.experiment.source()
     kept, given = (
-        Rows.of(table, source) for table in (read_table(tmp_path / "run/table.csv"), plain(frame))
+        Rows.of(table, source)
+        for table in (read_table(tmp_path / "run/table.csv").frame, plain(frame))
     )
     assert kept.labels == given.labels
     np.testing.assert_allclose(kept.x, given.x)

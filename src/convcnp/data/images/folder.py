@@ -22,7 +22,8 @@ from convcnp.core.image_task import ImageTask
 from convcnp.data.images.files import content, image_names
 from convcnp.data.images.photo import Photo, decoded
 from convcnp.data.images.source import PixelSource
-from convcnp.data.source import PARTS, parts_by_name, seeded
+from convcnp.data.source import seeded
+from convcnp.data.splits import PARTS, parts_by_name
 from convcnp.errors import ConvCNPWarning, DataError, SettingError
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.errors import DataError, import_extra
+from convcnp.errors import DataError
+from convcnp.extras import import_extra
 
 if TYPE_CHECKING:
     from PIL.Image import Image

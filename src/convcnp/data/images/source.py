@@ -43,6 +43,7 @@ class PixelSource(ABC):
     """
 
     options: ClassVar[tuple[str, ...]] = ("min_context", "max_context", "sizes")
+    takes: ClassVar[Literal["images"]] = "images"
     normaliser: ClassVar[Normaliser] = AsIs()
     familiar: ClassVar[Familiar] = Familiar(
         (1 / PIXELS_PER_UNIT, 1 / PIXELS_PER_UNIT), largest=1.0, spacing=1 / PIXELS_PER_UNIT
@@ -109,17 +110,24 @@ class ImageSource(PixelSource):
     Args:
         window: Pixels along both sides of a square that is cut at random from every image to train
             on; if left out, images are whole. Models are chosen and judged by whole images.
+        whole_share: Probability of a training batch to be whole images all the same.
     """
 
-    options: ClassVar[tuple[str, ...]] = (*PixelSource.options, "window")
+    options: ClassVar[tuple[str, ...]] = (*PixelSource.options, "window", "whole_share")
 
     part: Literal["training"] | Part = "training"
     window: int | None = None
+    whole_share: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.window is not None:
             check_positive("window", self.window)
+        if not 0 <= self.whole_share <= 1:
+            raise SettingError(
+                f"whole_share must be a probability, from 0 to 1, got {self.whole_share}; leave it "
+                "out if unsure."
+            )
 
     @abstractmethod
     def images(self) -> ImageSet:
@@ -135,9 +143,16 @@ class ImageSource(PixelSource):
     def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
         """Draw which pixels are observed of each of these images, given by their numbers."""
         pixels = self.images()[objects].float() / 255
-        if self.window is not None:
+        if self.window is not None and not self._stays_whole(generator):
             pixels = _windows(pixels, self.window, generator)
         return ImageTask(pixels, self._context(pixels, generator), pixels)
+
+    def _stays_whole(self, generator: torch.Generator) -> bool:
+        # Nothing is drawn where nothing is to be decided: batches of windows alone stay as they
+        # were before there was a share.
+        if self.whole_share == 0:
+            return False
+        return bool(torch.rand((), generator=generator) < self.whole_share)
 
 
 def _windows(

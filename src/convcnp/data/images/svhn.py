@@ -13,7 +13,8 @@ from torch import Tensor
 
 from convcnp.data.files import Upstream, data_file
 from convcnp.data.images.source import ImageSet, ImageSource, held_back
-from convcnp.errors import DataError, import_extra
+from convcnp.errors import DataError
+from convcnp.extras import import_extra
 
 _UPSTREAM = "http://ufldl.stanford.edu/housenumbers/"
 # What a file may be called, its whole first, and its hash.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import PerSeries
-from convcnp.errors import import_extra
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.one_series import one_series
 
 Array = NDArray[np.float64]

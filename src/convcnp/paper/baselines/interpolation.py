@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
-from convcnp.errors import ShapeError, import_extra
+from convcnp.errors import ShapeError
+from convcnp.extras import import_extra
 from convcnp.paper.baselines.one_series import one_series
 
 Array = NDArray[np.float64]

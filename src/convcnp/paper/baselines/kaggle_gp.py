@@ -14,7 +14,7 @@ from numpy import ndarray
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
 from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE, TIME_MEAN, TIME_SCALE
-from convcnp.errors import import_extra
+from convcnp.extras import import_extra
 
 WAVELENGTHS = np.array([3671.0, 4827.0, 6223.0, 7546.0, 8691.0, 9710.0])  # Angstrom, u to y
 _TIME_GUESS, _WAVELENGTH_SCALE = 20.0, 6000.0  # days, Angstrom

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 import torch
 
 from convcnp.core.task import Task
-from convcnp.data.gp import GPSource
-from convcnp.data.source import FunctionSource, seeded
+from convcnp.data.functions import FunctionSource
+from convcnp.data.source import seeded
 from convcnp.models.base import Model
 from convcnp.paper.figures.shelf import Shelf
 from convcnp.plots.drawing import (
@@ -24,7 +24,7 @@ from convcnp.plots.drawing import (
     limit_to,
     new_figure,
 )
-from convcnp.training.experiment import SOURCES
+from convcnp.training.catalogue import SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +39,9 @@ class Scene:
     observed: float  # context lies in [-observed, observed]
     shown: float  # predictions are drawn in [-shown, shown]
 
+
+# Of Table 1, by their names in experiment files.
+PROCESSES = ("eq", "matern", "weakly-periodic", "weakly-periodic-printed", "sawtooth")
 
 WITHIN = Scene("within the training range", 2.0, 2.0)
 WITHOUT_DATA = Scene("beyond it, without data", 2.0, 4.0)
@@ -58,15 +61,20 @@ def _functions(name: str, shelf: Shelf, seed: int) -> Figure:
     figure = new_figure(len(rows), len(columns))
     for axes, (row, (process, scene)) in zip(figure.axes, product(rows, columns), strict=True):
         model = shelf.load("table1", f"{process}-{row}").model
-        _draw_panel(axes, model, _FUNCTIONS[process], scene, seed)
+        _draw_panel(axes, model, _process(process), scene, seed)
         axes.set_title(f"{process}, {row}: {scene.title}", fontsize="small")
     draw_legend(figure)
     return figure
 
 
+def _process(name: str) -> FunctionSource:
+    source = SOURCES[name]
+    assert isinstance(source, FunctionSource)
+    return source
+
+
 def _draw_panel(axes: Axes, model: Model, source: FunctionSource, scene: Scene, seed: int) -> None:
-    if isinstance(source, GPSource):
-        source = replace(source, jitter=1e-7)  # many points close together
+    source = source.for_curves()
     generator = seeded(seed)
     count = int(8 * scene.observed) * (2 if source.max_points > 50 else 1)
     unit = torch.rand(1, count, 1, dtype=torch.float64, generator=generator)
@@ -87,9 +95,7 @@ def _draw_panel(axes: Axes, model: Model, source: FunctionSource, scene: Scene, 
     limit_to(axes, y)
 
 
-_FUNCTIONS = {name: s for name, s in SOURCES.items() if isinstance(s, FunctionSource)}
-
 FIGURES: dict[str, Callable[[str, Shelf, int], Figure]] = {
     "figure2": _functions,
-    **{f"appendix-{process}": _functions for process in _FUNCTIONS},
+    **{f"appendix-{process}": _functions for process in PROCESSES},
 }

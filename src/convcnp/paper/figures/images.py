@@ -22,8 +22,8 @@ from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.paper.figures.shelf import Shelf
 from convcnp.plots.drawing import blank_figure, new_figure, show_image
 from convcnp.predict.completion import all_but, complete
+from convcnp.training.catalogue import SOURCES
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
-from convcnp.training.experiment import SOURCES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

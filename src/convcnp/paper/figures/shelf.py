@@ -9,7 +9,7 @@ from pathlib import Path
 from convcnp.errors import ResultError
 from convcnp.predict.predictor import Predictor
 from convcnp.predict.zoo import is_shipped, load
-from convcnp.training.loop import BEST
+from convcnp.training.checkpoint import BEST
 
 
 @dataclass(frozen=True)

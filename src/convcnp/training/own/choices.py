@@ -14,8 +14,10 @@ import numpy as np
 
 from convcnp.data.source import NamedSource
 from convcnp.errors import check_positive
+from convcnp.frames.columns import Columns
+from convcnp.training.checkpoint import Progress
 from convcnp.training.experiment import Experiment, apply_override, read_toml
-from convcnp.training.loop import Progress, TrainingSettings, train
+from convcnp.training.loop import TrainingSettings, train
 
 Say = Callable[[str], None]
 
@@ -29,19 +31,19 @@ class Wanted:
     """What a user asked for beyond the data itself.
 
     Args:
-        names: Columns by their roles: time, value, group, channel, inputs.
+        columns: Those that are named.
         settings: The content of an experiment file, as far as it is given.
         minutes: How long training may take.
     """
 
-    names: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    columns: Columns = dataclasses.field(default_factory=Columns)
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     minutes: float = MINUTES
 
     @classmethod
     def of(
         cls,
-        names: Mapping[str, Any],
+        columns: Columns | None = None,
         config: Path | None = None,
         overrides: Sequence[str] = (),
         minutes: float = MINUTES,
@@ -54,8 +56,15 @@ class Wanted:
         for kind in ("data", "model"):
             if isinstance(settings.get(kind), str):
                 settings[kind] = {"name": settings[kind]}
-        named = {role: name for role, name in names.items() if name is not None and name != ()}
-        return cls(named, settings, minutes)
+        return cls(columns or Columns(), settings, minutes)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment with all its settings, and the source of its tasks, read already."""
+
+    experiment: Experiment
+    source: NamedSource
 
 
 def merge(content: dict[str, Any], change: Mapping[str, Any]) -> None:
@@ -97,7 +106,7 @@ class Choices:
 
 def training_choices(
     choices: Choices, source: NamedSource, cells: float, minutes: float, learning_rate: float
-) -> Experiment:
+) -> Plan:
     """Choose the batch, then time a few steps and choose how many fit into the minutes.
 
     Args:
@@ -127,7 +136,7 @@ def training_choices(
     choices.choose("training.validate_every", max(1, int(steps / validations)))
     choices.choose("training.checkpoint_every", max(1, min(int(10 / pace.step), steps)))
     choices.choose("training.warmup", min(500, steps // 10))
-    return Experiment.parse(choices.content)
+    return Plan(Experiment.parse(choices.content), source)
 
 
 def _rounded(steps: float) -> int:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from convcnp.data.images.folder import ImageFolder, Pictures, kept_side, listed, read_images
 from convcnp.errors import DataError, SettingError
+from convcnp.frames.columns import Columns
 from convcnp.models.grid_convcnp import GridConvCNP
 from convcnp.training.experiment import Experiment
-from convcnp.training.own.choices import Choices, Say, Wanted, training_choices
+from convcnp.training.own.choices import Choices, Plan, Say, Wanted, training_choices
 
 _FEWEST_IMAGES = 5
 _SMALLEST = 4  # pixels along a side
@@ -29,9 +29,9 @@ _BOXES = 0.5  # of the tasks
 _MODEL = "grid-convcnp"
 
 
-def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Experiment:
+def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Plan:
     """Choose every setting that is not given from the images, and say why in a sentence each."""
-    refuse_columns(wanted.names)
+    refuse_columns(wanted.columns)
     choices = Choices(wanted.settings, say)
     choices.check("image-folder", _MODEL)
     pictures = read_images(path)
@@ -49,10 +49,10 @@ def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Exp
     return training_choices(choices, source, cells, wanted.minutes, _LEARNING_RATE)
 
 
-def refuse_columns(names: Mapping[str, Any]) -> None:
+def refuse_columns(columns: Columns) -> None:
     """Refuse names of columns, which images do not have."""
-    if names:
-        options = " and ".join(f"--{role}" for role in names)
+    if columns.given:
+        options = " and ".join(f"--{role.replace('values', 'value')}" for role in columns.given)
         raise SettingError(
             f"Images have no columns to name, but {options} names one; leave it out, or give a "
             "table."

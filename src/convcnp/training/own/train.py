@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 
 from convcnp.data.images.files import holds_images
-from convcnp.data.table import digest_of, read_bytes
-from convcnp.errors import CheckpointError, OutputError, TableError, warnings_said, writing
-from convcnp.frames.reading import plain, read_table
-from convcnp.storage import write_atomically
+from convcnp.data.source import NamedSource
+from convcnp.errors import CheckpointError, OutputError, TableError
+from convcnp.frames.reading import TableFile, digest_of, plain, read_table
+from convcnp.storage import write_atomically, writing
 from convcnp.training.experiment import Experiment, read_toml
 from convcnp.training.loop import Reporter
 from convcnp.training.own.choices import Say, Wanted, merge
@@ -50,21 +50,16 @@ def train_own(
     """
     check_out(out, resume=resume)
     if resume:
-        experiment = _continued(out, wanted, data)
+        return _run(_continued(out, wanted, data), out, reporting, resume=True)
+    if data is None:
+        raise TableError(
+            "Expected a table or a folder of images to train on, got none; name it with --data."
+        )
+    if holds_images(data):
+        plan = plan_images(data, wanted, say)
     else:
-        if data is None:
-            raise TableError(
-                "Expected a table or a folder of images to train on, got none; name it with --data."
-            )
-        plan = plan_images if holds_images(data) else _plan_table
-        with warnings_said(lambda text: say(f"Warning: {text}")):
-            experiment = plan(data, wanted, say)
-    return _run(experiment, out, resume, reporting)
-
-
-def _plan_table(data: Path, wanted: Wanted, say: Say) -> Experiment:
-    frame = read_table(data)
-    return plan_table(frame, str(data.resolve()), digest_of(read_bytes(data)), wanted, say)
+        plan = plan_table(read_table(data), wanted, say)
+    return _run(plan.experiment, out, reporting, source=plan.source)
 
 
 def train_on_frame(
@@ -80,15 +75,24 @@ def train_on_frame(
     frame = plain(frame)
     # Quotes tell names that are numbers from a first row of data.
     content = frame.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC).encode()
-    path = str((out / TABLE).resolve())
-    experiment = plan_table(frame, path, digest_of(content), wanted, say)
+    table = TableFile(frame, digest_of(content), str((out / TABLE).resolve()))
+    plan = plan_table(table, wanted, say)
     write_atomically(out / TABLE, content)
-    return _run(experiment, out, False, reporting)
+    # The copy is read, as it will be to resume the run: its numbers may be rounded.
+    return _run(plan.experiment, out, reporting)
 
 
-def _run(experiment: Experiment, out: Path, resume: bool, reporting: Reporting) -> dict[str, Any]:
+def _run(
+    experiment: Experiment,
+    out: Path,
+    reporting: Reporting,
+    *,
+    resume: bool = False,
+    source: NamedSource | None = None,
+) -> dict[str, Any]:
+    name = f"own/{out.name}"
     with reporting(out.name, experiment.training.steps) as report:
-        return run(experiment, f"own/{out.name}", out, resume=resume, report=report)
+        return run(experiment, name, out, resume=resume, report=report, source=source)
 
 
 def check_out(out: Path, *, resume: bool) -> None:
@@ -114,12 +118,10 @@ def _continued(out: Path, wanted: Wanted, data: Path | None) -> Experiment:
     """Return the experiment of a run, changed by what is given: `run` refuses if it differs."""
     content = Experiment.parse(read_toml(out / EXPERIMENT)).model_dump(exclude_none=True)
     if content["data"]["name"] != "table":
-        refuse_columns(wanted.names)
-    named = {role: name for role, name in wanted.names.items() if name and role != "value"}
-    values = wanted.names.get("value")
-    if values:
-        is_long = "channel" in content["data"]
-        named["value" if is_long else "values"] = values[0] if is_long else list(values)
+        refuse_columns(wanted.columns)
+    named = {role: name for role, name in wanted.columns.given.items() if name}
+    if "values" in named and "channel" in content["data"]:
+        named["value"] = named.pop("values")[0]
     if data is not None:
         named["path"] = str(data.resolve())
     for change in (wanted.settings, {"data": named}):

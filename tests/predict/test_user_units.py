@@ -7,14 +7,14 @@ import torch
 import convcnp
 from convcnp.core.task import Task
 from convcnp.errors import ConvCNPWarning
-from convcnp.predict.repeats import averaged
+from convcnp.predict.user_units import average_repeats
 
 
 def test_observations_of_one_input_are_averaged_channel_by_channel():
     nan = float("nan")
     x = [1.0, 0.0, 1.0, 1.0, 2.0]
     y = [[3.0, 7.0], [1.0, nan], [5.0, nan], [nan, nan], [2.0, 9.0]]
-    task, scatter = averaged(Task.from_arrays(x, y, [0.5]))
+    task, scatter = average_repeats(Task.from_arrays(x, y, [0.5]))
     assert task.x_context.flatten().tolist() == [0.0, 1.0, 2.0]
     assert task.context_mask[0].tolist() == [[True, False], [True, True], [True, True]]
     assert task.y_context[0].tolist() == [[1.0, 0.0], [4.0, 7.0], [2.0, 9.0]]
@@ -24,7 +24,7 @@ def test_observations_of_one_input_are_averaged_channel_by_channel():
 
 def test_a_task_without_repeats_stays_as_it_is():
     task = Task.from_arrays([3.0, 1.0], [1.0, 2.0], [2.0])
-    same, scatter = averaged(task)
+    same, scatter = average_repeats(task)
     assert same is task
     assert scatter.tolist() == [[[0.0]]]
 
@@ -35,9 +35,9 @@ def test_tasks_of_a_batch_are_averaged_as_if_alone():
         Task.from_arrays([2.0, 1.0, 0.0, 4.0], [1.0, 2.0, 3.0, 4.0], [0.5]),
         Task.from_arrays([7.0] * 5, [1.0, 2.0, 3.0, 4.0, 5.0], [0.5]),
     ]
-    together, scatter = averaged(Task.stack(tasks))
+    together, scatter = average_repeats(Task.stack(tasks))
     for i, task in enumerate(tasks):
-        alone, own = averaged(task)
+        alone, own = average_repeats(task)
         seen = together.context_mask[i, :, 0]
         order = together.x_context[i, seen, 0].argsort()
         by_input = alone.x_context[0, :, 0].argsort()
@@ -62,7 +62,7 @@ def test_the_bands_of_repeated_observations_hold_new_ones():
 def test_inputs_much_closer_than_others_are_one(apart):
     x = (np.arange(20.0)[:, None] + apart * np.arange(3)).ravel()
     y = np.arange(60.0)
-    task, scatter = averaged(Task.from_arrays(x, y, [0.5]))
+    task, scatter = average_repeats(Task.from_arrays(x, y, [0.5]))
     np.testing.assert_allclose(task.x_context.flatten(), np.arange(20.0) + apart, rtol=1e-12)
     np.testing.assert_allclose(task.y_context.flatten(), 3 * np.arange(20.0) + 1)
     assert scatter.item() == pytest.approx((2 / 3) ** 0.5)
@@ -70,7 +70,7 @@ def test_inputs_much_closer_than_others_are_one(apart):
 
 def test_a_dense_series_with_a_far_away_point_does_not_become_one_point():
     x = np.append(np.arange(300.0), 1e5)  # the mean gap is 333, and 5 count as the same
-    task, _ = averaged(Task.from_arrays(x, x, [0.5]))
+    task, _ = average_repeats(Task.from_arrays(x, x, [0.5]))
     assert 45 < task.x_context.shape[1] < 65
     assert np.diff(np.sort(task.x_context.flatten())).min() > 3
 

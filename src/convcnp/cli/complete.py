@@ -1,0 +1,66 @@
+"""The command `convcnp complete`: a picture in, its missing pixels filled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from convcnp.errors import SettingError
+from convcnp.storage import writing
+
+
+def complete(
+    photo: Annotated[Path, typer.Argument(help="A picture: PNG, JPEG, grey or colour, any size.")],
+    mask: Annotated[
+        Path | None,
+        typer.Option(help="A picture of the same size; where it is bright, pixels are missing."),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Share of the pixels to keep, such as 5%, drawn at random.")
+    ] = None,
+    box: Annotated[
+        str | None, typer.Option(help="Remove a box: left,top,width,height in pixels.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A shipped model or a run's directory; the best one shipped.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the pixels kept.")] = 1,
+) -> None:
+    """Fill the missing pixels of a picture, and show where not to trust them.
+
+    Transparent pixels are missing, too.
+    """
+    from convcnp.cli.progress import bar
+    from convcnp.data.images.photo import Photo
+    from convcnp.plots.completion import write_completion
+    from convcnp.predict.completion import DEFAULT_MODEL, all_but, read_mask, within
+    from convcnp.predict.completion import complete as fill
+    from convcnp.predict.zoo import load
+
+    given = Photo.read(photo)
+    if mask is not None:
+        given = given.without(read_mask(mask, given.shape))
+    if keep is not None:
+        given = given.without(all_but(keep, given.shape, seed))
+    if box is not None:
+        given = given.without(within(box, given.shape))
+    if not given.missing.any():
+        raise SettingError(
+            f"Expected missing pixels, but all of {photo} are there; say which to fill with "
+            "--mask, --keep or --box, or make them transparent."
+        )
+    predictor = load(model or DEFAULT_MODEL)
+    with writing(out):  # to hear of it before all is predicted
+        out.mkdir(parents=True, exist_ok=True)
+    with bar("Completing") as progress:
+        completion = fill(predictor.model, given, progress=progress)
+    share = given.missing.float().mean().item()
+    print(
+        f"Filled {share:.1%} of {given.shape[1]} x {given.shape[0]} pixels with {predictor.name}; "
+        f"standard deviation there {completion.doubt[given.missing].mean():.3f} on average."
+    )
+    for path in write_completion(completion, out, photo.stem):
+        print(f"Wrote {path}.")

@@ -1,0 +1,83 @@
+"""What the command line says: sentences to standard error, tables to standard output."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
+
+from convcnp.errors import ConvCNPWarning
+
+
+def say(text: str) -> None:
+    """Say a sentence on standard error; brackets in it mean nothing."""
+    _print(text)
+
+
+def warn(text: str) -> None:
+    """Say a warning."""
+    _print(text, "[bold yellow]Warning:[/] ")
+
+
+def complain(text: str) -> None:
+    """Say what went wrong."""
+    _print(text, "[bold red]Error:[/] ")
+
+
+def _print(text: str, markup: str = "") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    Console(stderr=True).print(f"{markup}{escape(text)}", highlight=False, soft_wrap=True)
+
+
+def show_table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    title: str | None = None,
+    caption: str | None = None,
+    whole: Sequence[str] = (),
+) -> None:
+    """Print a table to standard output.
+
+    Args:
+        whole: Headings of columns that are never wrapped.
+    """
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title, caption=caption)
+    for heading in header:
+        table.add_column(escape(heading), no_wrap=heading in whole)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
+
+
+@contextmanager
+def warnings_said(say: Callable[[str], None] = warn) -> Iterator[None]:
+    """Pass our warnings on as sentences when they come, each once; others stay what they are."""
+    said: set[str] = set()
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if not issubclass(category, ConvCNPWarning):
+            show_others(message, category, filename, lineno, file, line)
+        elif (text := str(message)) not in said:
+            said.add(text)
+            say(text)
+
+    with warnings.catch_warnings():
+        show_others = warnings.showwarning
+        warnings.simplefilter("always", ConvCNPWarning)
+        warnings.showwarning = show
+        yield

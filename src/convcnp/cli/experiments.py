@@ -1,0 +1,203 @@
+"""Commands for experiments: run one, score a trained model again, list and publish models."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import platform
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from convcnp.cli.console import say, show_table
+from convcnp.cli.options import AsJson, Results, Resume, Settings, Threads
+from convcnp.errors import SettingError
+from convcnp.extras import import_extra
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+def run(
+    file: Annotated[
+        Path, typer.Argument(help="Experiment file, such as experiments/table1/eq-convcnp.toml.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Directory of the run; runs/TABLE/CELL if left out.")
+    ] = None,
+    resume: Resume = False,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="A few steps only, to see that it works.")
+    ] = False,
+    settings: Settings = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write metrics for TensorBoard.")
+    ] = False,
+    accelerator: Annotated[str, typer.Option(help="Where to train: cpu or gpu.")] = "cpu",
+    devices: Annotated[int, typer.Option(min=1, help="Devices, one process each.")] = 1,
+    threads: Threads = 1,
+) -> None:
+    """Train and evaluate one experiment, and write its result."""
+    from convcnp.cli.progress import ProgressReporter, both
+    from convcnp.paper.scores import further_scores
+    from convcnp.training.experiment import Experiment
+    from convcnp.training.run import run as run_experiment
+    from convcnp.training.tensorboard import TensorBoard
+
+    prepare_to_train(threads)
+    experiment = Experiment.load(file, settings or [], smoke=smoke)
+    name = f"{file.resolve().parent.name}/{file.stem}"
+    directory = out or Path("runs", *(["smoke"] if smoke else []), name)
+    fabric = _launched(accelerator, devices)
+    writes_metrics = tensorboard and fabric.is_global_zero
+    try:
+        with (
+            ProgressReporter(file.stem, experiment.training.steps) as bar,
+            TensorBoard(directory) if writes_metrics else nullcontext() as metrics_writer,
+        ):
+            result = run_experiment(
+                experiment,
+                name,
+                directory,
+                resume=resume,
+                fabric=fabric,
+                report=both(bar, metrics_writer) if metrics_writer else bar,
+                further_scores=further_scores,
+            )
+    except KeyboardInterrupt:
+        stop(directory)
+    print(f"{file.stem}: {result_in_words(result)}\nWrote {directory}.")
+
+
+def _launched(accelerator: str, devices: int) -> Fabric:
+    """Start the processes that train together."""
+    lightning = import_extra("lightning_fabric", "train")
+    try:
+        fabric: Fabric = lightning.Fabric(accelerator=accelerator, devices=devices)
+    except (ValueError, RuntimeError) as error:
+        raise SettingError(
+            f"--accelerator must be one that this machine has, got {accelerator!r} ({error}); cpu "
+            "is always there."
+        ) from error
+    fabric.launch()
+    return fabric
+
+
+def evaluate(
+    name: Annotated[
+        str, typer.Argument(help="A shipped model (see `convcnp models`) or a run's directory.")
+    ],
+    tasks: Annotated[
+        int | None, typer.Option(min=2, help="Number of tasks; as many as in its result.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks; that of its result."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
+    from convcnp.paper.scores import further_scores
+    from convcnp.predict.zoo import load
+    from convcnp.training.run import evaluate as score
+
+    predictor = load(name)
+    source = predictor.experiment.source().held_out("test")
+    asked = {"num_tasks": tasks, "seed": seed}
+    settings = predictor.experiment.evaluation.model_copy(
+        update={key: value for key, value in asked.items() if value is not None}
+    )
+    result = score(predictor.model, source, settings, further_scores)
+    if as_json:
+        print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
+    else:
+        print(f"{predictor.name}: {result_in_words(result)}")
+
+
+def models(as_json: AsJson = False) -> None:
+    """List the trained models that ship with the package."""
+    from convcnp.predict.zoo import available
+
+    shipped = list(available())
+    if as_json:
+        print(json.dumps(shipped))
+        return
+    rows = [
+        [
+            Path(result["name"]).name,
+            result["experiment"]["data"]["name"],
+            f"{result['log_likelihood']:.2f} ± {result['standard_error']:.2f}",
+            f"{result['parameters']:,}",
+            f"{result['bytes'] / 1000:.0f} kB",
+        ]
+        for result in shipped
+    ]
+    show_table(["Name", "Data", "Log-likelihood", "Parameters", "Size"], rows, whole=["Name"])
+
+
+def publish(
+    directory: Annotated[Path, typer.Argument(help="Directory of a finished run.")],
+    results: Results = Path("results"),
+    weights: Annotated[bool, typer.Option(help="Ship the weights with the package.")] = True,
+) -> None:
+    """Copy a run's result into the results folder, and its weights into the package."""
+    from convcnp.predict.zoo import publish as copy_run
+
+    for path in copy_run(directory, results, weights=weights):
+        print(f"Wrote {path}.")
+
+
+def prepare_to_train(threads: int) -> None:
+    """Use this many threads, and let the C library keep what a training step frees.
+
+    The next step wants it again: without it every step maps and clears its larger tensors anew, a
+    tenth of its time.
+    """
+    import torch
+
+    torch.set_num_threads(threads)
+    if platform.libc_ver()[0] == "glibc":
+        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+        library = ctypes.CDLL(None)
+        library.mallopt(mmap_threshold, 2**25)
+        library.mallopt(trim_threshold, 2**28)
+
+
+def stop(directory: Path) -> NoReturn:
+    """Say after Ctrl-C how to go on."""
+    from convcnp.training.run import EXPERIMENT
+
+    kept = f"The run is kept in {directory}; the same command with --resume goes on."
+    say(f"Stopped. {kept if (directory / EXPERIMENT).exists() else 'Nothing was written yet.'}")
+    raise typer.Exit(130)
+
+
+def result_in_words(result: dict[str, Any]) -> str:
+    """Tell a result: the log-likelihood, and what else the model was judged by, a line each."""
+    text = (
+        f"log-likelihood per target point {result['log_likelihood']:.3f} ± "
+        f"{result['standard_error']:.3f} over {result['num_tasks']} tasks"
+    )
+    exact = result.get("exact_gp")
+    text = f"{text} (exact GP: {exact['log_likelihood']:.3f})." if exact else f"{text}."
+    return "\n".join([text, *_further_scores(result)])
+
+
+def _further_scores(result: dict[str, Any]) -> Iterator[str]:
+    for name, score in result.get("lynx_hare", {}).items():
+        yield (
+            f"Lynx and hare in thousands, {name.replace('_', ' ')}: log-likelihood "
+            f"{score['log_likelihood']:.3f}; {100 * score['coverage_50']:.0f} % in the 50 % band, "
+            f"{100 * score['coverage_90']:.0f} % in the 90 % band."
+        )
+    for points in ("all_points", "kept_points") if "light_curves" in result else ():
+        for name, score in result["light_curves"][points].items():
+            yield (
+                f"{points.replace('_', ' ').capitalize()}, {name.replace('_', ' ')}: "
+                f"log-likelihood {score['log_likelihood']:.3f} ± {score['standard_error']:.3f} "
+                f"(median {score['median_log_likelihood']:.3f}), squared error "
+                f"{score['squared_error']:.4f} ± {score['squared_error_standard_error']:.4f}."
+            )

@@ -1,0 +1,90 @@
+"""Where commands write: files that are checked before any work, and standard output."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from convcnp.errors import OutputError
+from convcnp.extras import import_extra
+from convcnp.storage import is_file, write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def check_outputs(inputs: Sequence[str], out: Path | None, plot: Path | None) -> None:
+    """Refuse, before any work, what could not be written after it, or would replace an input."""
+    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
+        raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
+    if plot is not None:
+        import_extra("matplotlib", "plot")
+        if plot.suffix.lower() != ".png":
+            raise OutputError(f"--plot must end in .png, got {plot}; pictures are written as PNG.")
+    for path in (out, plot):
+        if path is not None:
+            _check_output(inputs, path)
+
+
+def _check_output(inputs: Sequence[str], path: Path) -> None:
+    try:
+        is_usable = path.parent.is_dir() and not path.is_dir()
+        is_input = path.exists() and any(is_file(file) and path.samefile(file) for file in inputs)
+    except OSError as error:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
+            "another path."
+        ) from error
+    if not is_usable:
+        raise OutputError(
+            f"Expected a file that can be written, but {path} is a folder or lies in none; "
+            "choose another path."
+        )
+    if is_input:
+        raise OutputError(
+            f"Expected another file to write than the tables that are read, got {path}; choose "
+            "another path."
+        )
+
+
+def write_answer(answer: pd.DataFrame, out: Path | None) -> None:
+    """Write a table to a file, CSV or Parquet by its ending, or to standard output as CSV."""
+    if out is None:
+        _print_answer(answer)
+        return
+    if out.suffix.lower() == ".parquet":
+        import_extra("pyarrow", "parquet")
+        write_file(out, answer.to_parquet(index=False))
+    else:
+        write_file(out, answer.to_csv(index=False).encode())
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a whole file, or say why not."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise OutputError(
+            f"Expected to write {path}, but it failed ({error.strerror}); what was there before is "
+            "unchanged. Make room, or choose another path."
+        ) from error
+
+
+def _print_answer(answer: pd.DataFrame) -> None:
+    try:
+        answer.to_csv(sys.stdout, index=False)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is left in the buffer would fail again, loudly, when the program ends.
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:  # the reader, such as `head`, has seen enough
+            return
+        raise OutputError(
+            f"Expected to write to standard output, but it failed ({error.strerror}); make room, "
+            "or choose a file with --out."
+        ) from error

@@ -1,0 +1,127 @@
+"""Commands for a user's own data: train a model on it, and check how far to trust one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from convcnp.cli.console import say, show_table, warnings_said
+from convcnp.cli.experiments import prepare_to_train, result_in_words, stop
+from convcnp.cli.options import AsJson, Resume, Settings, Threads
+from convcnp.cli.output import check_outputs, write_file
+
+
+def train(
+    out: Annotated[Path, typer.Option(help="Directory of the model and its run.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table (CSV, TSV or Parquet), or folder or zip file of images, to learn from. "
+            "Not needed to --resume."
+        ),
+    ] = None,
+    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
+    value: Annotated[
+        list[str] | None,
+        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells series, or sets of points, apart.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="How long training may take, about.")] = 10.0,
+    config: Annotated[
+        Path | None, typer.Option(help="TOML file with settings of your own.")
+    ] = None,
+    settings: Settings = None,
+    resume: Resume = False,
+    threads: Threads = 1,
+) -> None:
+    """Train a model on your own series, points in the plane, or images.
+
+    Every setting is chosen from the data and explained in a sentence; --config and --set override
+    them. The directory is what `convcnp predict --model` and `convcnp.load` take, and `convcnp
+    complete --model` if it is a model of images.
+    """
+    from convcnp.cli.progress import ProgressReporter
+    from convcnp.frames.columns import Columns
+    from convcnp.training.own.choices import Wanted
+    from convcnp.training.own.train import train_own
+
+    prepare_to_train(threads)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    wanted = Wanted.of(columns, config, settings or [], minutes)
+    try:
+        with warnings_said():
+            result = train_own(
+                data, out, wanted, resume=resume, say=say, reporting=ProgressReporter
+            )
+    except KeyboardInterrupt:
+        stop(out)
+    print(f"{out.name}: {result_in_words(result)} Wrote {out}.")
+
+
+def check(
+    model: Annotated[
+        str, typer.Argument(help="A run's directory, or a shipped model (see `convcnp models`).")
+    ],
+    data: Annotated[
+        Path,
+        typer.Option(help="Table, or folder or zip file of images, to hide values of and predict."),
+    ],
+    time: Annotated[str | None, typer.Option(help="Time column.")] = None,
+    value: Annotated[list[str] | None, typer.Option(help="Value column. Repeatable.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column that tells several series apart.")
+    ] = None,
+    channel: Annotated[
+        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None, typer.Option(help="Input column of points in the plane. Give two.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the calibration to this PNG.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say how far to trust a model: hide values of a table or pixels, predict them, and compare.
+
+    Of the data that a model was trained on, only the part that training never saw is used. The
+    columns are those of training unless they are named. Pixels run from 0 to 1.
+    """
+    from convcnp.frames.columns import Columns
+    from convcnp.plots.calibration import draw_calibration
+    from convcnp.predict.calibration import Check, table_of
+    from convcnp.predict.zoo import load
+
+    check_outputs([str(data)], None, plot)
+    predictor = load(model)
+    columns = Columns.named(time=time, value=value, group=group, channel=channel, inputs=inputs)
+    with warnings_said():
+        checked = Check.of(predictor, data, columns)
+    say(checked.description(tasks))
+    found = checked.calibrations(tasks, seed)
+    for remark in checked.remarks(found):
+        say(remark)
+    if plot is not None:
+        write_file(plot, draw_calibration(found))
+        say(f"Wrote {plot}.")
+    if as_json:
+        print(json.dumps({name: one.summary for name, one in found.items()}))
+        return
+    header, rows = table_of(found)
+    show_table(header, rows, caption="Shares of values inside intervals of 50 to 95 %.")
+    for name, one in found.items():
+        print(f"{name}: the predicted uncertainty is {one.verdict}.")

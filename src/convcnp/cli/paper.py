@@ -1,0 +1,91 @@
+"""Commands for the paper's tables and figures, and for the comparison on real series."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from convcnp.cli.console import say, show_table
+from convcnp.cli.options import Results
+from convcnp.errors import SettingError
+
+FORMATS = ("terminal", "markdown", "csv")
+
+
+def table(
+    name: Annotated[str, typer.Argument(help="Name of the table, such as table1 or real-series.")],
+    form: Annotated[str, typer.Option("--format", help="terminal, markdown or csv.")] = "terminal",
+    experiments: Annotated[Path, typer.Option(help="Folder of the experiment files.")] = Path(
+        "experiments"
+    ),
+    results: Results = Path("results"),
+) -> None:
+    """Print a table of the paper, its numbers beside ours; or of `compare`."""
+    from convcnp.paper.tables import build_table
+
+    if form not in FORMATS:
+        raise SettingError(f"--format must be terminal, markdown or csv, got {form!r}; choose one.")
+    built = build_table(name, experiments, results)
+    if form == "terminal":
+        show_table(built.header, built.rows, title=built.title)
+    else:
+        print(built.markdown() if form == "markdown" else built.csv(), end="")
+
+
+def compare(
+    series: Annotated[
+        list[str] | None, typer.Option(help="A real series; all if left out. Repeatable.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="general, gp, splines or linear; all if left out. Repeatable."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
+        "results/real-series"
+    ),
+) -> None:
+    """Compare the general model with a fitted GP, splines and lines on real series.
+
+    Results join those of other methods that the folder has; `convcnp table real-series` shows them.
+    """
+    import torch
+
+    from convcnp.paper.comparison import METHODS
+    from convcnp.paper.comparison import compare as score_methods
+    from convcnp.paper.real_series import SERIES
+
+    torch.set_num_threads(1)  # times are compared on one thread
+    paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_say_scores)
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
+
+
+def _say_scores(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:
+    for removal, found in scores.items():
+        mean = {
+            key: sum(score[key] for score in found) / len(found)
+            for key in ("log_likelihood", "crps", "coverage", "seconds")
+        }
+        say(
+            f"{series}, {removal}, {method}: log-likelihood {mean['log_likelihood']:.3f}, CRPS "
+            f"{mean['crps']:.3g}, coverage {mean['coverage']:.0%}, {mean['seconds']:.3g} s"
+        )
+
+
+def figure(
+    name: Annotated[
+        str, typer.Argument(help="figure2, figure3, light-curves, images-mnist, photo and so on.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 1,
+    results: Results = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Folder of runs, for models that do not ship.")] = Path(
+        "runs"
+    ),
+) -> None:
+    """Draw a figure of the paper with the shipped models."""
+    from convcnp.paper.figures.paper import draw_paper_figure
+    from convcnp.paper.figures.shelf import Shelf
+
+    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs), out, seed)}.")

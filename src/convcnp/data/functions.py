@@ -1,0 +1,154 @@
+"""Random functions: what such sources share, and the paper's two (Section 5.1, Appendix C.2)."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from convcnp.core.predictive import GaussianPredictive, Predictive
+from convcnp.core.task import Task
+from convcnp.core.units import AsIs, Normaliser
+from convcnp.data.source import Familiar, Part
+from convcnp.errors import SettingError, check_positive
+from convcnp.models.gaussian_process import EQ, GaussianProcess, Kernel
+
+
+@dataclass(frozen=True)
+class FunctionSource(ABC):
+    """Tasks made of random functions, observed at uniformly drawn inputs (Appendix C.2).
+
+    A new process is a subclass with one method, `values`.
+
+    Args:
+        low: Lower end of the inputs.
+        high: Upper end of the inputs.
+        max_points: Context and target sizes are each drawn from 3 to this number.
+        sizes: Draw the sizes once for a batch, as the paper does, or for every task.
+    """
+
+    options: ClassVar[tuple[str, ...]] = ("low", "high", "max_points", "sizes")
+    takes: ClassVar[Literal["tables"]] = "tables"
+    normaliser: ClassVar[Normaliser] = AsIs()
+
+    low: float = -2.0
+    high: float = 2.0
+    max_points: int = 50
+    sizes: Literal["batch", "task"] = "batch"
+    dim_x: int = 1
+    dim_y: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.low < self.high or self.max_points < 3:
+            raise SettingError(
+                "A source needs low < high and max_points >= 3, got "
+                f"low = {self.low}, high = {self.high}, max_points = {self.max_points}."
+            )
+        if self.sizes not in ("batch", "task"):
+            raise SettingError(f"sizes must be 'batch' or 'task', got {self.sizes!r}; choose one.")
+        check_positive("dim_x", self.dim_x)
+        check_positive("dim_y", self.dim_y)
+
+    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
+        """Draw functions, and split the points at which each is seen into context and targets."""
+        groups = batch_size if self.sizes == "task" else 1
+        sizes = torch.randint(3, self.max_points + 1, (2, groups), generator=generator)
+        context, target = sizes.amax(1).tolist()
+        unit = torch.rand(
+            batch_size, context + target, self.dim_x, dtype=torch.float64, generator=generator
+        )
+        x = self.low + (self.high - self.low) * unit
+        y = self.values(x, generator).float()
+        return Task(
+            *(x[:, :context], y[:, :context], x[:, context:], y[:, context:]),
+            context_mask=self._first(sizes[0], batch_size, context),
+            target_mask=self._first(sizes[1], batch_size, target),
+        )
+
+    def held_out(self, part: Part) -> FunctionSource:
+        """Return the same process with sizes drawn per task; other seeds make other functions."""
+        return replace(self, sizes="task")
+
+    def for_curves(self) -> FunctionSource:
+        """Return the process to draw whole curves of, whose inputs lie close together."""
+        return self
+
+    @property
+    def familiar(self) -> Familiar:
+        """What a model trained on these tasks has seen, three to `max_points` at a time."""
+        width = self.high - self.low
+        spacing = width / self.max_points
+        return Familiar((0.2 * spacing, width / 2), largest=5.0, spacing=spacing)
+
+    def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
+        """Return a mask of the first points, as many as each task has."""
+        return (torch.arange(length) < sizes[:, None])[..., None].expand(
+            batch_size, length, self.dim_y
+        )
+
+    @abstractmethod
+    def values(
+        self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
+    ) -> Float[Tensor, "B K Dy"]:
+        """Draw one function per task and return its values at the inputs."""
+
+    def ceiling(self, task: Task) -> Predictive | None:
+        """Return the best possible prediction, where it is known: here it is not."""
+        return None
+
+
+@dataclass(frozen=True)
+class GPSource(FunctionSource):
+    """Noise-free functions drawn from a Gaussian process."""
+
+    kernel: Kernel = field(default_factory=EQ)
+    jitter: float = 1e-12  # of the draws: enough for a hundred points, in float64
+
+    def values(
+        self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
+    ) -> Float[Tensor, "B K Dy"]:
+        """Draw one function per task by a batched Cholesky factorisation in float64."""
+        return GaussianProcess(self.kernel, jitter=self.jitter).sample(x, generator, self.dim_y)
+
+    def for_curves(self) -> GPSource:
+        """Return the process with the jitter that hundreds of points close together need."""
+        return replace(self, jitter=1e-7)
+
+    def ceiling(self, task: Task) -> GaussianPredictive:
+        """Return the exact posterior, with a jitter of 1e-8."""
+        return GaussianProcess(self.kernel, jitter=1e-8)(task)
+
+
+@dataclass(frozen=True)
+class SawtoothSource(FunctionSource):
+    r"""Truncated Fourier series of sawtooth waves with random frequency, shift and truncation.
+
+    .. math:: y(t) = \tfrac12 - \tfrac1\pi \sum_{k=1}^K (-1)^k \frac{\sin 2\pi k f (t - s)}{k},
+              \quad f \sim U(3, 5),\ K \sim U\{10, \dots, 20\},\ s \sim U(-5, 5)
+    """
+
+    max_points: int = 100
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.dim_x, self.dim_y) != (1, 1):
+            raise SettingError(
+                "The sawtooth process has one input dimension and one channel, got "
+                f"{self.dim_x} and {self.dim_y}; leave them out."
+            )
+
+    def values(
+        self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
+    ) -> Float[Tensor, "B K Dy"]:
+        """Draw one wave per task and return its values at the inputs."""
+        frequency, shift = torch.rand(2, len(x), 1, 1, dtype=x.dtype, generator=generator)
+        terms = torch.randint(10, 21, (len(x), 1, 1), generator=generator)
+        phase = 2 * math.pi * (3 + 2 * frequency) * (x - (10 * shift - 5))  # (B, points, 1)
+        k = torch.arange(1, 21).to(x)
+        weight = torch.where(k <= terms, (-1) ** k / k, 0)  # (B, 1, 20)
+        return 0.5 - (torch.sin(k * phase) * weight).sum(-1, keepdim=True) / math.pi

@@ -1,0 +1,47 @@
+"""Modules that are imported when they are needed: optional ones, and those behind a front door."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from convcnp.errors import MissingExtraError
+
+
+def import_extra(module: str, extra: str) -> ModuleType:
+    """Import a module that comes with one of the package's extras."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(
+            f"This needs {error.name}, which is not installed; pip install 'convcnp[{extra}]'."
+        ) from error
+
+
+def imported_when_used(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return the `__getattr__` and `__dir__` of a package that offers names of its modules.
+
+    A name is imported when it is first asked for (PEP 562): who takes one does not wait for the
+    rest. Type checkers see the same names by imports below `if TYPE_CHECKING`.
+
+    Args:
+        package: The package's `__name__`.
+        homes: The module of each name, within the package.
+    """
+
+    def get(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)  # found without us the next time
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, names

@@ -1,0 +1,58 @@
+"""The columns of an answer: mean, standard deviation, quantiles and samples, by value column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from convcnp.errors import SettingError
+from convcnp.predict.batches import Predictions
+
+QUANTILES = (0.05, 0.95)
+
+
+def check_quantiles(quantiles: Sequence[float]) -> None:
+    """Refuse levels that are not strictly between 0 and 1."""
+    for level in quantiles:
+        if not 0 < level < 1:
+            raise SettingError(
+                f"A quantile must lie strictly between 0 and 1, got {level}; 0.05 is the 5 % "
+                "quantile."
+            )
+
+
+def quantile_name(level: float) -> str:
+    """Return the ending of a quantile's column: q05 for 0.05, q975 for 0.975.
+
+    Example:
+        >>> quantile_name(0.5)
+        'q50'
+    """
+    return "q" + f"{level:.10f}"[2:].rstrip("0").ljust(2, "0")
+
+
+def moments(found: Predictions, quantiles: Sequence[float]) -> dict[str, np.ndarray]:
+    """Return means, standard deviations and quantiles (rows, Dy), by the endings of their columns.
+
+    Rows without a prediction are NaN.
+    """
+    predictive = found.predictive
+    kinds = {"mean": predictive.mean, "std": predictive.stddev}
+    kinds |= {quantile_name(level): predictive.quantile(level) for level in quantiles}
+    is_answered = found.is_answered.numpy()[:, None]
+    return {kind: np.where(is_answered, part[0].numpy(), np.nan) for kind, part in kinds.items()}
+
+
+def samples_of(curves: np.ndarray) -> dict[str, np.ndarray]:
+    """Return curves (samples, rows, Dy) one by one, by the endings of their columns."""
+    return {f"sample{i + 1}": curve for i, curve in enumerate(curves)}
+
+
+def answer_columns(names: Sequence[str], kinds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the columns of an answer, value column by value column."""
+    return {
+        f"{name}_{kind}": values[:, channel]
+        for channel, name in enumerate(names)
+        for kind, values in kinds.items()
+    }

@@ -1,0 +1,269 @@
+"""A request: a user's table, understood once, and what is asked of it."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+
+from convcnp.data.source import NamedSource
+from convcnp.data.table import TableSource
+from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
+from convcnp.frames.columns import Columns, choose_columns, choose_learned
+from convcnp.frames.containers import Container
+from convcnp.frames.points import PointsTable, point_targets
+from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.frames.targets import Targets, series_targets
+from convcnp.models.base import Model
+from convcnp.predict.answers import (
+    QUANTILES,
+    answer_columns,
+    check_quantiles,
+    moments,
+    samples_of,
+)
+from convcnp.predict.batches import Predictions, Progress, predict_many
+from convcnp.predict.cautions import POINTS, SERIES, Words, cautions
+from convcnp.predict.sampling import sample_many
+
+
+@dataclass(frozen=True)
+class Job:
+    """Value columns that are predicted together, and what was observed of them."""
+
+    channels: list[int]  # by their numbers
+    names: tuple[str, ...]
+    series: Ragged
+    y: np.ndarray  # (R, Dy)
+
+
+@dataclass(frozen=True)
+class Request(ABC):
+    """A table that a model is to predict, and where: all that an answer and a picture need.
+
+    Args:
+        name: Of the model.
+        source: What it was trained on.
+        container: What the table came in; answers are put into the same kind.
+        table: Its series, or its sets of points.
+        targets: The inputs that are asked for.
+
+    Example:
+        >>> import convcnp
+        >>> request = convcnp.load("general").request(([0.0, 1, 2], [1.0, 2, 3]), at=[1.5])
+        >>> request.description
+        "Predicting 'value0' over 'time' with 'general', at the given times."
+        >>> sorted(request.predict(quantiles=[0.5]))
+        ['mean', 'q50', 'std', 'time']
+    """
+
+    words: ClassVar[Words]
+
+    name: str
+    model: Model
+    source: NamedSource
+    container: Container
+    table: SeriesTable | PointsTable
+    targets: Targets
+
+    @property
+    def columns(self) -> Columns:
+        """Which column of the table is what."""
+        return self.table.columns
+
+    @property
+    def description(self) -> str:
+        """What is predicted, from what, and where, in a sentence."""
+        values = ", ".join(map(repr, self.columns.values))
+        return (
+            f"Predicting {values} over {self.columns.over}{self._many} with {self.name!r}, at "
+            f"{self.targets.meaning}."
+        )
+
+    @property
+    @abstractmethod
+    def _many(self) -> str:
+        """How many series there are, if that is worth saying."""
+
+    def at(self, targets: Targets) -> Request:
+        """Ask for other inputs of the same table."""
+        return replace(self, targets=targets)
+
+    def predict(
+        self,
+        *,
+        quantiles: Sequence[float] = QUANTILES,
+        samples: int = 0,
+        seed: int = 0,
+        progress: Progress = lambda done, total: None,
+    ) -> Any:  # noqa: ANN401 - the container that the table came in
+        """Predict mean, standard deviation and quantiles; see `Predictor.predict`."""
+        check_quantiles(quantiles)
+        answer = self.answer(quantiles, samples=samples, seed=seed, progress=progress)
+        return self.container.close(answer)
+
+    def sample(
+        self,
+        samples: int = 20,
+        *,
+        seed: int = 0,
+        progress: Progress = lambda done, total: None,
+    ) -> Any:  # noqa: ANN401
+        """Draw coherent curves, and nothing else."""
+        answer = self.answer(None, samples=samples, seed=seed, progress=progress)
+        return self.container.close(answer)
+
+    def answer(
+        self,
+        quantiles: Sequence[float] | None = (),
+        *,
+        samples: int = 0,
+        seed: int = 0,
+        progress: Progress = lambda done, total: None,
+    ) -> pd.DataFrame:
+        """Return the answer as a table, in the order in which it was asked for.
+
+        Args:
+            quantiles: Levels, beside the mean and the standard deviation; None leaves out all.
+        """
+        self._check_samples(samples)
+        parts = [self.table.frame(self.targets.inputs)]
+        for job, found in self.predictions(progress):
+            self.warn(job, found)
+            kinds = {} if quantiles is None else moments(found, quantiles)
+            if samples:
+                kinds |= samples_of(self._curves(job, samples, seed, progress))
+            parts.append(pd.DataFrame(answer_columns(job.names, kinds)))
+        return self.targets.in_order(pd.concat(parts, axis=1))
+
+    def predictions(
+        self, progress: Progress = lambda done, total: None
+    ) -> Iterator[tuple[Job, Predictions]]:
+        """Yield the predictions of value columns, as many together as the model takes."""
+        asked = self.targets.inputs
+        for job in self._jobs():
+            yield job, predict_many(self.model, self.source, job.series, job.y, asked, progress)
+
+    def _jobs(self) -> Iterator[Job]:
+        values, channels = self.columns.values, self.model.dim_y
+        if channels not in (1, len(values)):
+            raise ShapeError(
+                f"{self.name!r} was trained for {channels} value columns together, got "
+                f"{len(values)} ({', '.join(map(str, values))}); choose {channels} of them, or a "
+                "model of one, such as 'general'."
+            )
+        for start in range(0, len(values), channels):
+            together = list(range(start, start + channels))
+            series, y = self.table.observed(together)
+            yield Job(together, tuple(values[i] for i in together), series, y)
+
+    def _check_samples(self, samples: int) -> None:
+        if samples < 0:
+            raise SettingError(f"The number of samples must not be negative, got {samples}.")
+
+    def _curves(self, job: Job, samples: int, seed: int, progress: Progress) -> np.ndarray:
+        """Draw curves (samples, rows, Dy): others for every seed and column."""
+        return sample_many(
+            self.model,
+            self.source,
+            job.series,
+            job.y,
+            self.targets.inputs,
+            samples=samples,
+            key=(seed, job.channels[0]),
+            progress=progress,
+        )
+
+    def warn(self, job: Job, found: Predictions) -> None:
+        """Say where the data lies outside what the model was trained for."""
+        familiar, reach = self.source.familiar, self.model.receptive_radius
+        for text in cautions(found, job.series, familiar, reach, self.name, self.words):
+            about = ", ".join(map(str, job.names))
+            warnings.warn(f"{about}: {text}", ConvCNPWarning, stacklevel=5)
+
+
+@dataclass(frozen=True)
+class SeriesRequest(Request):
+    """What is asked of series over a time."""
+
+    words: ClassVar[Words] = SERIES
+
+    table: SeriesTable
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        model: Model,
+        source: NamedSource,
+        container: Container,
+        at: Any,  # noqa: ANN401 - anything that `series_targets` knows
+        named: Columns,
+    ) -> SeriesRequest:
+        """Understand a table, with the columns that are named, learned or guessed."""
+        if named.time is None:
+            named = replace(named, time=container.time)
+        frame = container.frame
+        if isinstance(source, TableSource) and source.time is not None:
+            frame, columns = choose_learned(frame, named, source.columns)
+        else:
+            columns = choose_columns(frame, named)
+        table = SeriesTable.of(frame, columns)
+        return cls(name, model, source, container, table, series_targets(table, at))
+
+    @property
+    def _many(self) -> str:
+        if self.columns.group is None:
+            return ""
+        return f" of {len(self.table.series):,} series by {self.columns.group!r}"
+
+
+@dataclass(frozen=True)
+class PointsRequest(Request):
+    """What is asked of points in the plane."""
+
+    words: ClassVar[Words] = POINTS
+
+    table: PointsTable
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        model: Model,
+        source: NamedSource,
+        container: Container,
+        at: Any,  # noqa: ANN401 - anything that `point_targets` knows
+        named: Columns,
+    ) -> PointsRequest:
+        """Understand a table, with the columns that the model was trained on."""
+        given = [str(part) for part in (named.time, named.values, named.group) if part]
+        if given:
+            raise SettingError(
+                "Points in the plane are read by the columns of the training table; leave out "
+                f"time, value and group (got {', '.join(map(repr, given))})."
+            )
+        if not isinstance(source, TableSource) or not source.inputs:
+            raise ShapeError(
+                f"{name!r} was not trained on a table of points in the plane; choose a model that "
+                "`convcnp train --inputs` made."
+            )
+        table = PointsTable.of(container.frame, source.columns)
+        return cls(name, model, source, container, table, point_targets(table, at))
+
+    @property
+    def _many(self) -> str:
+        return ""
+
+    def _check_samples(self, samples: int) -> None:
+        super()._check_samples(samples)
+        if samples:
+            raise SettingError(
+                f"Coherent samples are drawn along a time only, got samples = {samples} for points "
+                "in the plane; leave them out."
+            )

@@ -1,0 +1,57 @@
+"""Commands for experiments."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from convcnp.cli.experiments import result_in_words
+from helpers import ROOT, call, interrupted, invoke
+
+FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
+
+
+def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
+    done = call("run", FILE, "--smoke", "--out", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "log-likelihood per target point" in done.stdout
+    assert "step 6 of 6" in done.stderr
+    again = json.loads(invoke("evaluate", str(tmp_path / "run"), "--json").output)
+    told = json.loads((tmp_path / "run/result.json").read_text())
+    assert again["log_likelihood"] == pytest.approx(told["log_likelihood"])
+    assert again["num_tasks"] == told["num_tasks"] == 8
+    fewer = invoke("evaluate", str(tmp_path / "run"), "--tasks", "3", "--seed", "9", "--json")
+    assert json.loads(fewer.output)["num_tasks"] == 3
+    assert json.loads(fewer.output)["seed"] == 9
+
+
+def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):
+    changes = ["--set", "training.steps=100000", "--set", "training.validate_every=100000"]
+    command = [sys.executable, "-m", "convcnp", "run", FILE, "--smoke", *changes]
+    errors = interrupted([*command, "--out", str(tmp_path)], tmp_path)
+    assert "Stopped. The run is kept in" in errors
+    assert "--resume goes on" in errors
+
+
+def test_models_are_listed_for_people_and_for_machines():
+    shipped = json.loads(invoke("models", "--json").output)
+    listing = invoke("models").output
+    for result in shipped:
+        assert Path(result["name"]).name in listing
+        assert result["bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("table", "sentences"),
+    [
+        ("table1/eq-convcnp", ["± 0.03", "over 1000 tasks (exact GP: "]),
+        ("figure3/lotka-volterra-convcnp", ["Lynx and hare in thousands, every interval: log-"]),
+        ("table2/plasticc-convcnpxl", ["Kept points, kaggle gp with noise: log-likelihood"]),
+    ],
+)
+def test_a_result_is_told_with_all_that_a_model_was_judged_by(table, sentences):
+    text = result_in_words(json.loads((ROOT / "results" / f"{table}.json").read_text()))
+    assert text.startswith("log-likelihood per target point ")
+    for sentence in sentences:
+        assert sentence in text

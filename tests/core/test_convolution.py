@@ -1,0 +1,87 @@
+"""A convolution, and what it continues the field with."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from convcnp.core.convolution import Convolution, ResidualBlocks, check_kernel, check_layer, wrapped
+from convcnp.core.grid import Padding
+from convcnp.errors import SettingError
+from helpers import assert_equal, lively
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, dtype=torch.float64, generator=generator)
+
+
+def convolution(padding: Padding, stride: int = 1) -> Convolution:
+    """Return the filter (1, 2, 4) with bias 10."""
+    layer = Convolution(1, 1, 1, kernel_size=3, padding=padding, stride=stride).double()
+    with torch.no_grad():
+        layer.conv.weight.copy_(torch.tensor([1.0, 2.0, 4.0]))
+        layer.conv.bias.fill_(10.0)
+    return layer
+
+
+@pytest.mark.parametrize(
+    "padding, ends",
+    # The field is 1, 2, 3, 4; to its left and right stand 5 and 5, 0 and 0, or 4 and 1.
+    [("unobserved", (5 + 2 + 8, 3 + 8 + 20)), ("zeros", (2 + 8, 3 + 8)), ("circular", (14, 15))],
+)
+def test_a_convolution_continues_the_field_as_its_padding_says(padding, ends):
+    h = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)[None, None, None]
+    out, beyond = convolution(padding)(h, torch.tensor([5.0]).double())
+    expected = [ends[0], 1 + 4 + 12, 2 + 6 + 16, ends[1]]
+    assert_equal(out.flatten(), torch.tensor(expected).double() + 10, 1e-12)
+    assert beyond.item() == pytest.approx(7 * 5 + 10)
+
+
+def test_a_stride_keeps_every_second_cell_beginning_with_the_first():
+    h, beyond = drawn(1, 1, 1, 6), drawn(1)
+    out, constant = convolution("unobserved", stride=2)(h, beyond)
+    full, same = convolution("unobserved")(h, beyond)
+    assert_equal(out, full[..., ::2], 1e-12)
+    assert_equal(constant, same, 0)
+
+
+@pytest.mark.parametrize(
+    ("activation", "function"), [("relu", torch.relu), ("gelu", torch.nn.functional.gelu)]
+)
+def test_residual_blocks_add_to_what_they_read(activation, function):
+    options = {"kernel_size": 5, "padding": "zeros", "activation": activation}
+    blocks = lively(ResidualBlocks(2, 1, 3, **options))
+    h, beyond = drawn(1, 3, 1, 8), drawn(3)
+    expected, constant = h, beyond
+    for layer in blocks.layers:
+        change = layer.conv(expected)
+        constant_change = layer.conv.weight.sum((2, 3)) @ constant + layer.conv.bias
+        expected, constant = expected + function(change), constant + function(constant_change)
+    actual, actual_constant = blocks(h.clone(), beyond.clone())
+    assert (actual - h).abs().max() > 0.1
+    assert_equal(actual, expected, 1e-12)
+    assert_equal(actual_constant, constant, 1e-12)
+    nothing = ResidualBlocks(0, 1, 3, **options)
+    assert_equal(nothing(h, beyond)[0], h, 0)
+
+
+def test_what_lies_beyond_a_ring_is_its_other_side():
+    image = torch.arange(6.0).view(1, 2, 3, 1)
+    around = wrapped(image, 1, 2)[0, ..., 0]
+    assert around.shape == (4, 7)
+    assert around[1].tolist() == [1, 2, 0, 1, 2, 0, 1]
+    assert around[0].tolist() == around[2].tolist()
+
+
+@pytest.mark.parametrize(
+    ("check", "message"),
+    [
+        (lambda: check_layer(3, 5, "zeros", 8), "dim must be 1 or 2, got 3"),
+        (lambda: check_layer(1, 5, "zeros", 0), "got 0"),
+        (lambda: check_kernel(4, "zeros"), "kernel_size must be .*, got 4"),
+        (lambda: check_kernel(5, "mirror"), "got 'mirror'"),
+    ],
+)
+def test_impossible_layers_are_refused(check, message, unchecked):
+    with pytest.raises(SettingError, match=message):
+        check()

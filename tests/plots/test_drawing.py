@@ -1,0 +1,88 @@
+"""What pictures of predictions are made of."""
+
+import pytest
+import torch
+
+from convcnp import GaussianPredictive, Task
+from convcnp.plots.drawing import (
+    as_png,
+    dense_targets,
+    draw_band,
+    draw_context,
+    draw_legend,
+    draw_reference,
+    draw_targets,
+    limit_to,
+    new_figure,
+    save_figure,
+    show_image,
+)
+
+
+def test_a_band_is_two_standard_deviations_wide_and_masked_points_are_not_drawn(tmp_path):
+    figure = new_figure(1, 1)
+    axes = figure.axes[0]
+    x = torch.tensor([0.0, 1.0])
+    mean, stddev = torch.tensor([[[1.0], [2.0]]]), torch.tensor([[[0.5], [0.25]]])
+    draw_band(axes, x, GaussianPredictive(mean, stddev, torch.ones(1, 2, 1, dtype=torch.bool)))
+    corners = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert sorted(set(corners.round(5).tolist())) == [0.0, 1.5, 2.0, 2.5]
+    task = Task.from_arrays([0.0, 1.0, 2.0], [1.0, float("nan"), 3.0], [0.5])
+    draw_context(axes, task)
+    assert axes.lines[-1].get_xdata().tolist() == [0.0, 2.0]
+    save_figure(figure, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").exists()
+
+
+def test_channels_and_targets_are_drawn_where_they_belong():
+    nan = float("nan")
+    axes = new_figure(1, 1).axes[0]
+    task = Task.from_arrays([0, 1], [[1, 2], [nan, 3]], [4, 5], [[nan, 6], [7, nan]])
+    draw_context(axes, task, channel=1)
+    assert axes.lines[-1].get_ydata().tolist() == [2.0, 3.0]
+    draw_targets(axes, task, channel=1)
+    assert axes.lines[-1].get_xdata().tolist() == [4.0]
+    assert axes.lines[-1].get_ydata().tolist() == [6.0]
+    moments = torch.tensor([[[1.0, 5.0]]]), torch.tensor([[[0.5, 2.0]]])
+    predictive = GaussianPredictive(*moments, torch.ones(1, 1, 2, dtype=torch.bool))
+    draw_reference(axes, torch.zeros(1), predictive, channel=1, label="other")
+    drawn = [line.get_ydata().item() for line in axes.lines[-3:]]
+    assert drawn == pytest.approx([5.0, 1.0, 9.0])
+
+
+@pytest.mark.parametrize(("channels", "colour"), [(1, [0.0, 0.0, 1.0]), (3, [0.0, 0.0, 0.0])])
+def test_missing_pixels_are_blue_or_in_colour_black(channels, colour):
+    axes, pixels = new_figure(1, 1).axes[0], torch.full((2, 3, channels), 0.5)
+    missing = torch.zeros(2, 3, dtype=torch.bool)
+    missing[1, 2] = True
+    show_image(axes, pixels, missing)
+    shown = axes.images[0].get_array()
+    assert shown[1, 2].tolist() == colour
+    assert shown[0, 0].tolist() == [0.5, 0.5, 0.5]
+
+
+def test_each_kind_of_line_is_named_once():
+    figure = new_figure(1, 2)
+    for axes in figure.axes:
+        axes.plot([0, 1], [0, 1], label="mean")
+    figure.axes[1].plot([0, 1], [1, 0], label="truth")
+    draw_legend(figure)
+    assert [text.get_text() for text in figure.legends[0].texts] == ["mean", "truth"]
+
+
+def test_limits_leave_room_around_the_values():
+    axes = new_figure(1, 1).axes[0]
+    limit_to(axes, torch.tensor([1.0, 3.0]))
+    assert axes.get_ylim() == pytest.approx((-0.2, 4.2))
+    limit_to(axes, torch.tensor([]))
+    assert axes.get_ylim() == pytest.approx((-0.2, 4.2))
+
+
+def test_curves_are_drawn_at_even_inputs_from_end_to_end():
+    x = dense_targets(-1, 1, points=5)
+    assert x.flatten().tolist() == [-1, -0.5, 0, 0.5, 1]
+    assert x.shape == (1, 5, 1)
+
+
+def test_a_figure_becomes_the_content_of_a_png():
+    assert as_png(new_figure(1, 1)).startswith(b"\x89PNG")

@@ -1,0 +1,39 @@
+"""Maps: what they show, and of which sets they are."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+import convcnp
+from convcnp.plots import maps
+from helpers import points_frame
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Keep the figures that are drawn."""
+    figures = []
+    monkeypatch.setattr(maps, "as_png", lambda figure: figures.append(figure) or b"")
+    monkeypatch.setattr(maps, "_SIDE", 4)
+    return figures
+
+
+def test_a_map_shows_mean_deviation_and_observations_of_the_first_sets(own_points, drawn):
+    predictor = convcnp.load(own_points / "model")
+    data = predictor.experiment.data | {"group": "day"}
+    experiment = predictor.experiment.model_copy(update={"data": data})
+    frame = pd.concat([points_frame(20, seed=i).assign(day=i) for i in range(5)])
+    request = replace(predictor, experiment=experiment).request(frame, [[4.0, 4.0]])
+    maps.draw_map(request, request.predict())
+    panels = [axes for axes in drawn[0].axes if axes.get_title()]
+    assert [axes.get_title() for axes in panels] == [
+        f"depth, {day}: {kind}" for day in range(3) for kind in ("mean", "standard deviation")
+    ]
+    surface, points = panels[2].collections
+    shown = request.at(maps.map_targets(request.table, 4, [1])).answer()
+    assert surface.get_array().ravel().tolist() == pytest.approx(shown["depth_mean"].tolist())
+    assert len(points.get_offsets()) == 20
+    assert panels[0].get_xlabel() == "east"

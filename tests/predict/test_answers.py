@@ -1,0 +1,54 @@
+"""Answers: the columns they have, and what stands in them."""
+
+import numpy as np
+import pytest
+
+from convcnp.core.heads import GaussianHead, MixtureHead
+from convcnp.data.random_series import SeriesSource
+from convcnp.errors import SettingError
+from convcnp.frames.series import Ragged
+from convcnp.models.convcnp import ConvCNP
+from convcnp.predict.answers import (
+    answer_columns,
+    check_quantiles,
+    moments,
+    quantile_name,
+    samples_of,
+)
+from convcnp.predict.batches import predict_many
+from helpers import lively
+
+
+def test_quantiles_are_named_after_their_levels():
+    levels = (0.05, 0.5, 0.975, 0.1, 0.01, 0.001)
+    names = ["q05", "q50", "q975", "q10", "q01", "q001"]
+    assert [quantile_name(level) for level in levels] == names
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, float("nan")])
+def test_a_level_outside_its_range_is_refused(level):
+    with pytest.raises(SettingError, match="strictly between 0 and 1"):
+        check_quantiles([0.5, level])
+
+
+def test_columns_are_those_of_one_value_after_the_other():
+    kinds = {"mean": np.array([[1.0, 2.0]])} | samples_of(np.array([[[3.0, 4.0]], [[5.0, 6.0]]]))
+    columns = {name: column.tolist() for name, column in answer_columns(("a", "b"), kinds).items()}
+    assert columns == {
+        **{"a_mean": [1.0], "a_sample1": [3.0], "a_sample2": [5.0]},
+        **{"b_mean": [2.0], "b_sample1": [4.0], "b_sample2": [6.0]},
+    }
+    assert list(columns)[:3] == ["a_mean", "a_sample1", "a_sample2"]
+
+
+@pytest.mark.parametrize("head", [GaussianHead(), MixtureHead(2)], ids=["gaussian", "mixture"])
+def test_moments_are_those_of_the_distribution_and_nothing_where_there_is_none(head):
+    model = lively(ConvCNP.small(points_per_unit=4, head=head)).eval()
+    series = Ragged(np.array([0.0, 1, 3]), np.array([0, 3, 3]))
+    asked = Ragged(np.array([2.0, 2.0]), np.array([0, 1, 2]))
+    found = predict_many(model, SeriesSource(), series, np.array([[1.0], [2.0], [5.0]]), asked)
+    kinds = moments(found, [0.25])
+    assert list(kinds) == ["mean", "std", "q25"]
+    assert all(np.isnan(values[:, 0]).tolist() == [False, True] for values in kinds.values())
+    assert kinds["q25"][0, 0] == found.predictive.quantile(0.25)[0, 0, 0].item()
+    assert kinds["q25"][0, 0] < kinds["mean"][0, 0]

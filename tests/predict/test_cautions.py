@@ -1,0 +1,57 @@
+"""Cautions: what is said of data that lies outside what a model was trained for."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from convcnp.data.source import Familiar
+from convcnp.frames.series import Ragged
+from convcnp.models.cnp import CNP
+from convcnp.predict.batches import Predictions
+from convcnp.predict.cautions import POINTS, SERIES, cautions
+
+FAMILIAR = Familiar((0.5, 2.0), largest=3.0, spacing=1.0)
+SEEN = Ragged(np.zeros(4), np.array([0, 2, 4]))
+
+
+def found(**changes):
+    usual = replace(Predictions.none(CNP(), 2), gaps=(1.0, 1.0), largest=1.0, observed=100)
+    usual.distance = np.array([0.5, 1.0])
+    return replace(usual, **changes)
+
+
+def said(predictions, series=SEEN, words=SERIES, name="ours"):
+    return list(cautions(predictions, series, FAMILIAR, 5.0, name, words))
+
+
+def test_usual_data_is_not_warned_of():
+    assert said(found(averaged=5)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"averaged": 6}, "6 of 100 values are not the first at their time"),
+        ({"distance": np.array([5.0, 5.1])}, "1 of 2 asked times are farther from every"),
+        ({"gaps": (0.4, 1.0)}, "the typical gap between observations is 0.4 to 1"),
+        ({"gaps": (1.0, 2.1)}, "trained on 0.5 to 2; rescale the times, or use 'general'."),
+        ({"largest": 3.1}, "values reach 3.1 in the units of 'ours'"),
+    ],
+)
+def test_each_kind_of_unusual_data_gets_one_sentence(changes, sentence):
+    (caution,) = said(found(**changes))
+    assert sentence in caution
+
+
+def test_series_without_observations_are_counted():
+    (caution,) = said(found(), Ragged(np.zeros(2), np.array([0, 2, 2])))
+    assert caution == "1 of 2 series have no observed value; their predictions are left empty."
+
+
+def test_points_have_words_of_their_own_and_general_is_not_advised_against_itself():
+    unusual = found(gaps=(9.0, 9.0), distance=np.array([9.0, 9.0]))
+    far, gap = said(unusual, words=POINTS)
+    assert "2 of 2 asked points are farther" in far
+    assert gap.endswith("rescale the inputs.")
+    assert said(unusual, name="general")[1].endswith("rescale the times.")

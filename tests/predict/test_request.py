@@ -1,0 +1,229 @@
+"""Requests: a table is understood once, for the answer, the words and the picture."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import convcnp
+from convcnp.cli import app
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
+from convcnp.frames.columns import Columns
+from convcnp.frames.targets import series_targets
+from convcnp.predict import request as requests
+from helpers import TINY, points_frame, series_frame
+
+
+@pytest.fixture(scope="module")
+def general():
+    return convcnp.load("general")
+
+
+@pytest.fixture(scope="module")
+def plane(own_points):
+    return convcnp.load(own_points / "model")
+
+
+# --- Understood once ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count what the functions that understand a table are called with."""
+    calls = {}
+    for name in (
+        *("choose_columns", "choose_learned", "series_targets", "point_targets"),
+        *("SeriesTable.of", "PointsTable.of"),
+    ):
+        owner, _, method = name.partition(".")
+        holder = getattr(requests, owner) if method else requests
+        wrapped = getattr(holder, method or owner)
+
+        def counting(*arguments, name=name, wrapped=wrapped, **options):
+            calls[name] = calls.get(name, 0) + 1
+            return wrapped(*arguments, **options)
+
+        monkeypatch.setattr(holder, method or owner, counting)
+    return calls
+
+
+@pytest.fixture
+def files_read(monkeypatch):
+    """Count how often each file is read."""
+    read, counts = Path.read_bytes, {}
+
+    def counting(self):
+        counts[self.name] = counts.get(self.name, 0) + 1
+        return read(self)
+
+    monkeypatch.setattr(Path, "read_bytes", counting)
+    return counts
+
+
+def invoke(*arguments):
+    told = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert told.exit_code == 0, told.output
+    return told
+
+
+def test_the_command_reads_and_understands_a_table_of_series_once(tmp_path, counted, files_read):
+    table = tmp_path / "series.csv"
+    series_frame(3).to_csv(table, index=False)
+    written = ["--plot", tmp_path / "p.png", "--out", tmp_path / "out.csv"]
+    invoke("predict", table, "--at", "5", "--samples", 2, *written)
+    assert counted == {"choose_columns": 1, "SeriesTable.of": 1, "series_targets": 1}
+    assert files_read == {"series.csv": 1}
+
+
+def test_the_command_reads_and_understands_a_table_of_points_once(
+    own_points, tmp_path, counted, files_read
+):
+    written = ["--plot", tmp_path / "p.png", "--out", tmp_path / "out.csv"]
+    model = ["--model", own_points / "model"]
+    invoke("predict", own_points / "table.csv", "--at", "4", *model, *written)
+    # Points are read as series over their first input.
+    assert counted == {"PointsTable.of": 1, "SeriesTable.of": 1, "point_targets": 1}
+    assert files_read["table.csv"] == 1
+
+
+def test_a_table_is_read_once_to_train_on_it_and_once_to_check(tmp_path, files_read):
+    table, model = tmp_path / "series.csv", tmp_path / "model"
+    series_frame().to_csv(table, index=False)
+    tiny = [part for setting in TINY for part in ("--set", setting)]
+    invoke("train", "--data", table, "--out", model, "--minutes", 0.1, *tiny)
+    assert files_read["series.csv"] == 1
+    files_read.clear()
+    invoke("check", model, "--data", table, "--tasks", 3)
+    assert files_read["series.csv"] == 1
+
+
+# --- Series ---------------------------------------------------------------------------------------
+
+
+def test_a_request_says_what_it_predicts_and_where(general):
+    frame = series_frame(3)
+    request = general.request(frame, 7, Columns.named(value="v"))
+    assert request.description == (
+        "Predicting 'v' over 't' of 3 series by 'id' with 'general', at 7 evenly spaced times."
+    )
+    pd.testing.assert_frame_equal(request.predict(), general.predict(frame, 7))
+    pd.testing.assert_frame_equal(request.sample(2, seed=3), general.sample(frame, 7, 2, seed=3))
+
+
+def test_another_question_is_asked_of_the_same_table(general):
+    request = general.request(([0.0, 1, 2, 4], [1.0, 2, 3, 5]), at=[3.0])
+    other = request.at(series_targets(request.table, [3.0, 1.5]))
+    assert other.table is request.table
+    assert other.predict()["mean"][0] == pytest.approx(request.predict()["mean"][0], abs=1e-6)
+
+
+def test_names_that_a_table_to_predict_has_not_are_refused(general):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tiem'"):
+        general.predict(series_frame(), tiem="t")
+
+
+def test_bands_of_several_columns_are_those_of_each(general):
+    frame = pd.DataFrame({"t": np.arange(6.0), "a": np.sin(np.arange(6.0)), "b": np.arange(6.0)})
+    both, alone = (general.predict(frame, [2.5], value=names) for names in (["a", "b"], "b"))
+    np.testing.assert_allclose(both.filter(like="b_"), alone.filter(like="b_"), rtol=1e-6)
+
+
+def test_a_mixture_is_predicted_scored_and_checked_as_a_gaussian_is(tmp_path):
+    frame = series_frame()
+    settings = [*TINY, "model.head=mixture", "model.components=2"]
+    predictor = convcnp.Predictor.fit(frame, tmp_path / "run", minutes=0.1, settings=settings)
+    answer = predictor.predict(frame, 5, quantiles=[0.05, 0.5, 0.95], samples=2)
+    assert answer.notna().all(axis=None)
+    assert (answer["v_q05"] < answer["v_q50"]).all()
+    assert (answer["v_q50"] < answer["v_q95"]).all()
+    # The median of a mixture is not its mean.
+    assert (answer["v_q50"] - answer["v_mean"]).abs().max() > 1e-6
+    assert predictor.score(frame[::2], frame[1::2])["v"]["crps"] > 0
+    told = invoke("check", tmp_path / "run", "--data", tmp_path / "run/table.csv", "--tasks", 3)
+    assert "90 % intervals hold" in " ".join(told.output.split())
+
+
+# --- Points in the plane --------------------------------------------------------------------------
+
+
+def test_points_are_predicted_where_they_are_asked_for_and_in_that_order(plane):
+    frame = points_frame(seed=3)
+    asked = pd.DataFrame({"north": [1.0, 7.0, 4.0], "east": [2.0, 0.5, 6.0]})
+    answer = plane.predict(frame, asked)
+    assert list(answer) == ["east", "north", "depth_mean", "depth_std", "depth_q05", "depth_q95"]
+    assert answer["north"].tolist() == [1.0, 7.0, 4.0]
+    assert answer["east"].tolist() == [2.0, 0.5, 6.0]
+    as_array = plane.predict(frame, asked[["east", "north"]].to_numpy())
+    pd.testing.assert_frame_equal(answer, as_array)
+    alone = plane.predict(frame, asked[1:2])
+    assert alone["depth_mean"][0] == pytest.approx(answer["depth_mean"][1], abs=1e-5)
+
+
+def test_a_request_of_points_says_so(plane):
+    request = plane.request(points_frame(seed=3), 5)
+    assert request.description == (
+        "Predicting 'depth' over 'east' and 'north' with 'model', at a map of 5 by 5 points."
+    )
+    assert len(request.predict()) == 25
+
+
+def test_points_over_dates_are_answered_with_dates(plane):
+    frame = points_frame(seed=3)
+    frame["east"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["east"], unit="s")
+    answer = plane.predict(frame, frame[["east", "north"]][:3])
+    assert answer["east"].tolist() == frame["east"][:3].tolist()
+    assert plane.predict(frame, 2)["east"].dtype.kind == "M"
+
+
+def grouped(predictor):
+    """Return the predictor as if its training table had told sets of points apart by day."""
+    data = predictor.experiment.data | {"group": "day"}
+    return replace(predictor, experiment=predictor.experiment.model_copy(update={"data": data}))
+
+
+def test_sets_of_points_are_predicted_each_from_its_own(plane):
+    days = [points_frame(40, seed=s).assign(day=d) for s, d in ((1, "mon"), (2, "tue"))]
+    answer = grouped(plane).predict(pd.concat(days), [[4.0, 4.0]])
+    assert answer["day"].tolist() == ["mon", "tue"]
+    alone = plane.predict(days[1], [[4.0, 4.0]])
+    assert answer["depth_mean"][1] == pytest.approx(alone["depth_mean"][0], abs=1e-6)
+
+
+def test_points_are_scored_as_series_are(plane):
+    frame = points_frame(seed=3)
+    score = plane.score(frame[10:], frame[:10])["depth"]
+    assert (score["values"], set(score)) == (
+        10,
+        {"log_likelihood", "crps", "coverage90", "values"},
+    )
+    answer = plane.predict(frame[10:], frame[:10], quantiles=())
+    z = (frame["depth"][:10] - answer["depth_mean"]) / answer["depth_std"]
+    expected = -np.log(answer["depth_std"]).mean() - 0.5 * np.log(2 * np.pi) - 0.5 * (z**2).mean()
+    assert score["log_likelihood"] == pytest.approx(expected)
+
+
+def test_unfamiliar_points_are_warned_of(plane):
+    frame = points_frame(seed=3)
+    with pytest.warns(ConvCNPWarning, match=r"depth: 1 of 2 asked points are farther from every"):
+        plane.predict(frame, [[4.0, 4.0], [1e4, 1e4]])
+    with pytest.warns(ConvCNPWarning, match="depth: the typical gap .*; rescale the inputs"):
+        far = frame.assign(east=1e3 * frame["east"], north=1e3 * frame["north"])
+        plane.predict(far, far[:3])
+    with pytest.warns(ConvCNPWarning, match="depth: values reach"):
+        plane.predict(frame.assign(depth=np.arange(len(frame)) == 7) * 1.0, [[4.0, 4.0]])
+    days = pd.concat([frame.assign(day="mon"), frame[:2].assign(day="tue", depth=np.nan)])
+    with pytest.warns(ConvCNPWarning, match="1 of 2 sets of points have no observed value"):
+        answer = grouped(plane).predict(days, [[4.0, 4.0]])
+    assert answer["depth_mean"].isna().tolist() == [False, True]
+
+
+def test_what_the_plane_has_not_is_refused(plane):
+    with pytest.raises(SettingError, match="along a time only"):
+        plane.predict(points_frame(), 3, samples=2)
+    with pytest.raises(SettingError, match="are read by the columns of the training table"):
+        plane.predict(points_frame(), 3, value="depth")
+    with pytest.raises(TableError, match="Expected the column 'east'"):
+        plane.predict(points_frame().rename(columns={"east": "x"}), 3)
