@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
-from convcnp.core.units import AsIs, Normaliser
+from convcnp.core.units import InGaps, Normaliser
 from convcnp.data.source import Familiar, Part
 from convcnp.errors import SettingError
 
@@ -41,8 +41,10 @@ class SimulatedSeries:
 
     options: ClassVar[tuple[str, ...]] = ("max_points", "max_targets")
     takes: ClassVar[Literal["tables"]] = "tables"
-    normaliser: ClassVar[Normaliser] = AsIs()
-    familiar: ClassVar[Familiar] = Familiar((0.0, np.inf), largest=np.inf, spacing=1.0)
+    normaliser: ClassVar[Normaliser] = InGaps()
+    familiar: ClassVar[Familiar] = Familiar(
+        (0.0, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
+    )
 
     max_points: int = 256
     max_targets: int = 48

@@ -105,7 +105,7 @@ def evaluate(
         return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
 
     model.eval()
-    device = next(model.parameters()).device
+    device = next((parameter.device for parameter in model.parameters()), "cpu")
     result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks(), device)))
     if source.ceiling(next(tasks())) is not None:
         exact = Score.of(log_likelihoods(source.ceiling, tasks()))  # type: ignore[arg-type]

@@ -60,6 +60,11 @@ class GaussianProcessDictionary(Model):
         self.funnel = funnel or Funnel()
         self.num_components = num_components
 
+    @classmethod
+    def standard(cls, dim_x: int = 1, dim_y: int = 1) -> GaussianProcessDictionary:
+        """Build the dictionary that ships: all that could be chosen is chosen."""
+        return cls(dim_x, dim_y)
+
     @property
     def dtype(self) -> torch.dtype:
         """The precision of the predictions."""
