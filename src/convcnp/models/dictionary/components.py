@@ -12,6 +12,7 @@ _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Ga
 _FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
 _REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
 _WIDEST = 1.5  # standard deviations of the observed logarithms
+_SURPRISE_WIDTH = 3.0  # spreads of the series
 _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
 
 
@@ -110,6 +111,23 @@ def merged(components: Components, bands: int) -> Components:
     variance = sums(weight * spread) / some
     variance = torch.where(total > 0, variance, 1)
     return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
+
+
+def with_surprise(components: Components, share: float, level: float, spread: float) -> Components:
+    """Leave a share of the probability to what no entry foresees: an outlier, the first zero.
+
+    It is a Gaussian around the level of the series, several times as wide as its values.
+    """
+    if share == 0:
+        return components
+    shape = (1, components.weight.shape[1])
+    wide = Components(
+        components.weight.new_full(shape, share),
+        components.location.new_full(shape, level),
+        components.scale.new_full(shape, _SURPRISE_WIDTH * spread),
+        components.is_log.new_zeros(1),
+    )
+    return joined([replace(components, weight=(1 - share) * components.weight), wide])
 
 
 def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:

@@ -11,7 +11,7 @@ from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
-from convcnp.models.dictionary.components import Components, as_gaussians, bounded
+from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.periodogram import find_periods
@@ -37,6 +37,8 @@ class GaussianProcessDictionary(Model):
 
     Args:
         num_components: Gaussians of the mixture at every target.
+        surprise: Observations, beside the n that were made and two, that no entry foresees: the
+            next is such a one with probability surprise / (n + 2).
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class GaussianProcessDictionary(Model):
         prior: Prior | None = None,
         funnel: Funnel | None = None,
         num_components: int = 24,
+        surprise: float = 0.1,
     ) -> None:
         super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
         if dim_x != 1:
@@ -58,7 +61,7 @@ class GaussianProcessDictionary(Model):
         self.catalogue = catalogue or Catalogue()
         self.prior = prior or Prior()
         self.funnel = funnel or Funnel()
-        self.num_components = num_components
+        self.num_components, self.surprise = num_components, surprise
 
     @classmethod
     def standard(cls, dim_x: int = 1, dim_y: int = 1) -> GaussianProcessDictionary:
@@ -114,11 +117,12 @@ class GaussianProcessDictionary(Model):
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
-        found = as_gaussians(fitted.students(x), fitted.freedom, self.num_components)
+        found = as_gaussians(fitted.students(x), fitted.freedom, self.num_components - 1)
         series = fitted.series
-        if series.logarithms is None:
-            return found
-        return bounded(found, series.logarithms, float(series.scale[1]))
+        if series.logarithms is not None:
+            found = bounded(found, series.logarithms, float(series.scale[1]))
+        share = self.surprise / (series.num_times + 2)
+        return with_surprise(found, share, float(series.level[0]), float(series.scale[0]))
 
     def seen(self, task: Task) -> list[list[Seen | None]]:
         """Say what was found in every task and channel; nothing where nothing was observed."""
