@@ -12,7 +12,7 @@ from convcnp.core.predictive import Predictive
 from convcnp.core.recalibrated import RecalibratedHead
 from convcnp.core.task import Task
 from convcnp.core.units import typical_gap
-from convcnp.models.base import Model
+from convcnp.models.base import Model, Rhythm
 from convcnp.models.dictionary.model import GaussianProcessDictionary
 
 _LARGEST_SCORE = 6.0  # standard deviations: farther away is all the same
@@ -72,6 +72,10 @@ class CorrectedDictionary(Model):
         change = self.amount * change * task.context_mask.any(1)[:, None, :, None]
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
         return torch.cat([of_base, change.to(of_base)], -1)
+
+    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
+        """Return what seasons the dictionary found in every task and channel."""
+        return self.dictionary.rhythms(task)
 
     def _features(self, task: Task, base: Predictive, channel: int) -> Float[Tensor, "B M F"]:
         """Describe every target of a channel in numbers that do not depend on units."""

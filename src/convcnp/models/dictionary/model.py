@@ -9,7 +9,7 @@ from torch import Tensor
 from convcnp.core.log_mixture import LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
-from convcnp.models.base import Model
+from convcnp.models.base import Model, Rhythm
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
 from convcnp.models.dictionary.evidence import Prior
@@ -123,6 +123,16 @@ class GaussianProcessDictionary(Model):
             found = bounded(found, series.logarithms, float(series.scale[1]))
         share = self.surprise / (series.num_times + 2)
         return with_surprise(found, share, float(series.level[0]), float(series.scale[0]))
+
+    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
+        """Return what seasons were found in every task and channel, the strongest first."""
+        return [
+            [
+                [] if seen is None else list(map(Rhythm, seen.periods, seen.shares))
+                for seen in channels
+            ]
+            for channels in self.seen(task)
+        ]
 
     def seen(self, task: Task) -> list[list[Seen | None]]:
         """Say what was found in every task and channel; nothing where nothing was observed."""
