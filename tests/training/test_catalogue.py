@@ -121,7 +121,7 @@ def test_the_command_finds_classes_in_the_working_directory(folder):
             "my_lines:Needy",
             r"that needs no arguments, but 'my_lines:Needy' raises TypeError",
         ),
-        ("my_lines:SmallCNP", "must name a source of tasks, such as a subclass of FunctionSource"),
+        ("convcnp:CNP", "must name a source of tasks, such as a subclass of FunctionSource"),
         ("my_lines:number", "must name a source of tasks"),
         (
             {"name": "my_lines:Lines", "steep": 1},

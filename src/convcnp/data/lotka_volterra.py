@@ -179,7 +179,7 @@ class LotkaVolterraSource:
     """
 
     # Paper: removes series of more than 100 units or 10,000 events, and those "where one of the
-    # populations is entirely zero". A series ends when a population has died out: decision 0010.
+    # populations is entirely zero". A series ends when a population has died out (decision 10).
     options: ClassVar[tuple[str, ...]] = (
         "max_time",
         "max_events",

@@ -207,3 +207,10 @@ def test_of_too_many_images_some_are_drawn(tmp_path, monkeypatch):
 def test_tasks_without_a_hidden_pixel_are_refused():
     with pytest.raises(SettingError, match="Hidden pixels are what is learned"):
         ImageFolder(min_context=1.0, max_context=1.0)
+
+
+def test_without_a_path_no_folder_is_read_by_accident(tmp_path, monkeypatch):
+    write_pictures(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"images, got no path; name it, as data\.path"):
+        ImageFolder().draw(1, seeded(0))

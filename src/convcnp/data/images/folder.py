@@ -178,7 +178,7 @@ class ImageFolder(PixelSource):
         *("path", "digest", "window", "boxes", "dim_y"),
     )
 
-    path: str = "."
+    path: str = ""
     digest: str = ""
     window: tuple[int, int] = (48, 48)
     boxes: float = 0.5
@@ -207,6 +207,11 @@ class ImageFolder(PixelSource):
     @cached_property
     def pictures(self) -> Pictures:
         """All images, of every part."""
+        if not self.path:
+            raise DataError(
+                "Expected a folder or zip file of images, got no path; name it, as data.path in an "
+                "experiment file."
+            )
         found = read_images(Path(self.path))
         if self.digest and self.digest != found.digest:
             raise DataError(
