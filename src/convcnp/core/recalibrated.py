@@ -16,6 +16,7 @@ _NODES = 33  # of the quadrature of moments
 _CORNERS = 129  # of the quadrature of the CRPS
 _FARTHEST = 5.5  # standard deviations that both reach
 _OUTPUTS_AT_ONCE = 2**17  # times nodes
+_LARGEST_SCORE = 8.0  # standard deviations
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
 
@@ -114,7 +115,8 @@ class RecalibratedPredictive(Predictive):
         return self.base.mean  # its own takes a quadrature
 
     def _log_density(self, value: Tensor) -> Tensor:
-        u = self.base.score(value)
+        # Beyond, the change is that of the end: a single outlier must not rule what is learned.
+        u = self.base.score(value).clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
         standard = -0.5 * u**2 - 0.5 * math.log(2 * math.pi)
         return self.base._log_density(value) + self.change._log_density(u) - standard
 
