@@ -10,11 +10,15 @@ import torch
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
 from convcnp.data.random_series import SeriesSource
+from convcnp.data.source import seeded
 from convcnp.errors import OutputError, ResultError, SettingError
 from convcnp.paper import comparison
+from convcnp.paper.baselines.celerite import Celerite
+from convcnp.paper.baselines.components import Components
 from convcnp.paper.baselines.interpolation import Interpolation, linear
-from convcnp.paper.comparison import METHODS, NamedMethod, compare, score, scores
+from convcnp.paper.comparison import METHODS, NamedMethod, compare, score, scores, set_up
 from convcnp.paper.real_series import real_series
+from convcnp.paper.removals import REMOVALS
 from convcnp.predict.user_units import InUserUnits
 from convcnp.training.experiment import Experiment
 
@@ -43,11 +47,40 @@ def test_scores_are_means_over_the_removed_points():
 
 def test_every_removal_is_scored_for_every_seed():
     found = scores(real_series("hare"), constant(50.0, 40.0))
-    assert list(found) == ["random", "blocks"]
-    for removal, count in (("random", 27), ("blocks", 15)):
+    assert list(found) == ["random", "blocks", "middle", "forecast"]
+    for removal, count in (("random", 27), ("blocks", 15), ("middle", 11)):
         assert [one["seed"] for one in found[removal]] == [0, 1, 2]
         assert {one["num_target"] for one in found[removal]} == {count}
         assert len({one["log_likelihood"] for one in found[removal]}) == 3
+    assert [(one["seed"], one["num_target"]) for one in found["forecast"]] == [(0, 11)]
+
+
+def test_a_method_is_told_what_it_can_use_of_a_series():
+    series = real_series("k2-131")
+    removed = REMOVALS["random"].choose(series.num_points, seeded(0))
+    assert set_up(Celerite(), series, removed).errors.shape == (27,)
+    plain = constant(0.0, 1.0)
+    assert set_up(plain, series, removed) is plain
+    assert scores(series, Components(), ["middle"]) is None
+
+
+def test_a_method_that_cannot_take_a_series_leaves_no_result(tmp_path):
+    compare(["epic203771098"], ["linear", "components"], tmp_path, removals=["forecast"])
+    written = json.loads((tmp_path / "epic203771098.json").read_text())
+    assert (list(written["methods"]), written["group"]) == (["linear"], "irregular")
+
+
+def test_other_removals_of_a_method_stay_and_say_where_they_are_from(tmp_path, monkeypatch):
+    compare(["hare"], ["linear"], tmp_path, removals=["random", "blocks"])
+    before = json.loads((tmp_path / "hare.json").read_text())["methods"]["linear"]
+    monkeypatch.setattr(comparison, "commit", lambda: "later")
+    compare(["hare"], ["linear"], tmp_path, removals=["middle", "random"])
+    after = json.loads((tmp_path / "hare.json").read_text())["methods"]["linear"]
+    assert list(after["scores"]) == ["random", "blocks", "middle"]
+    assert after["scores"]["blocks"] == before["scores"]["blocks"]
+    assert [origin["removals"] for origin in after["origins"]] == [["blocks"], ["middle", "random"]]
+    assert after["origins"][0] == {**before["origins"][0], "removals": ["blocks"]}
+    assert after["origins"][1]["commit"] == "later"
 
 
 def test_the_general_model_answers_in_the_series_units():
@@ -63,7 +96,7 @@ def test_the_general_model_answers_in_the_series_units():
 
 def test_a_method_run_again_replaces_its_own_result_and_no_other(tmp_path, monkeypatch):
     told = []
-    compare(["hare"], ["linear", "splines"], tmp_path, lambda *names: told.append(names[:2]))
+    compare(["hare"], ["linear", "splines"], tmp_path, report=lambda *of: told.append(of[:2]))
     before = json.loads((tmp_path / "hare.json").read_text())
     monkeypatch.setitem(METHODS, "linear", NamedMethod("Lines", lambda: constant(0.0, 1.0)))
     assert compare(["hare"], ["linear"], tmp_path) == [tmp_path / "hare.json"]
@@ -73,8 +106,9 @@ def test_a_method_run_again_replaces_its_own_result_and_no_other(tmp_path, monke
     assert after["methods"]["splines"] == before["methods"]["splines"]
     assert after["methods"]["linear"]["scores"] != before["methods"]["linear"]["scores"]
     assert (after["num_points"], after["unit"]) == (91, "thousands")
-    assert {"hardware", "versions", "commit"} <= set(after["methods"]["linear"])
-    assert "scikit-learn" in after["methods"]["linear"]["versions"]
+    (origin,) = after["methods"]["linear"]["origins"]
+    assert {"removals", "hardware", "versions", "commit"} == set(origin)
+    assert {"scikit-learn", "celerite2", "radvel"} <= set(origin["versions"])
 
 
 def test_the_scores_in_a_file_are_those_of_the_method(tmp_path):
@@ -91,11 +125,12 @@ def test_wrong_names_are_refused_before_anything_is_computed(tmp_path):
         compare(["Nile"], ["gp"], tmp_path)
     with pytest.raises(SettingError, match=r"--methods must be one of .* did you mean 'splines'"):
         compare(["nile"], ["spline"], tmp_path)
+    with pytest.raises(SettingError, match=r"--removals must be one of .* did you mean 'middle'"):
+        compare(["nile"], ["linear"], tmp_path, removals=["midle"])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_broken_file_and_an_unwritable_folder_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(comparison, "SEEDS", (0,))
+def test_a_broken_file_and_an_unwritable_folder_are_named(tmp_path):
     (tmp_path / "hare.json").write_text("{")
     with pytest.raises(ResultError, match=r"hare\.json must be a result file in JSON"):
         compare(["hare"], ["linear"], tmp_path)

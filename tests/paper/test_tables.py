@@ -11,7 +11,6 @@ import pytest
 from tools.update_tables import updated
 
 from convcnp.errors import ResultError
-from convcnp.paper.real_series import SERIES
 from convcnp.paper.tables import LAYOUTS, build_table, layouts
 from convcnp.training.experiment import Experiment
 
@@ -140,68 +139,6 @@ def test_an_unknown_table_and_a_broken_result_are_named(folders):
         build_table("demo", experiments, results)
 
 
-def write_series(results, name, **methods):
-    """Write a result file; a method has (log-likelihood, CRPS, coverage, seconds) per removal."""
-
-    def seeds(likelihood, crps, coverage, seconds):
-        # Means and medians over the seeds are the values given; the mean of the seconds is not.
-        return [
-            {"log_likelihood": likelihood + d, "crps": crps + d, "coverage": coverage, "seconds": s}
-            for d, s in ((-0.5, seconds), (0.0, seconds), (0.5, 100 * seconds))
-        ]
-
-    content = {
-        "num_points": 91,
-        "methods": {
-            method: {"scores": {"random": seeds(*random), "blocks": seeds(*blocks)}}
-            for method, (random, blocks) in methods.items()
-        },
-    }
-    (results / "real-series").mkdir(exist_ok=True)
-    (results / "real-series" / f"{name}.json").write_text(json.dumps(content))
-
-
-def test_real_series_are_rows_and_the_sums_count_losses_as_well(folders):
-    experiments, results = folders
-    write_series(
-        results,
-        "hare",
-        general=((-4.5, 11.0, 0.9, 0.01), (-5.0, 13.0, 0.8, 0.01)),
-        gp=((-4.6, 10.0, 0.9, 2.0), (-4.9, 12.0, 0.9, 6.0)),
-        linear=((-4.6, 15.0, 0.9, 0.001), (-9.0, 19.0, 0.4, 0.001)),
-    )
-    write_series(results, "nile", gp=((-6.3, 70.0, 1.0, 3.0), (-6.4, 80.0, 0.9, 5.0)))
-    table = build_table("real-series", experiments, results)
-    assert table.header[3:] == [
-        *("General model", "Fitted GP", "Cubic splines", "Linear interpolation")
-    ]
-    assert table.rows == [
-        ["nile", "91", "random", "—", "-6.30", "—", "—"],
-        ["nile", "91", "blocks", "—", "-6.40", "—", "—"],
-        ["hare", "91", "random", "-4.50", "-4.60", "—", "-4.60"],
-        ["hare", "91", "blocks", "-5.00", "-4.90", "—", "-9.00"],
-        ["Log-likelihood at least the GP's", "", "", "1 of 2", "—", "—", "1 of 2"],
-        ["CRPS at most the GP's", "", "", "0 of 2", "—", "—", "0 of 2"],
-        ["Coverage of 90 % intervals, mean", "", "", "85%", "92%", "—", "65%"],
-        ["Seconds, mean", "", "", "0.01", "4", "—", "0.001"],
-        ["Times faster than the GP, median", "", "", "400", "—", "—", "4,000"],
-    ]
-
-
-def test_each_score_on_real_series_has_a_table(folders):
-    experiments, results = folders
-    write_series(results, "hare", gp=((-4.6, 10.04, 0.91, 2.0), (-4.9, 12.0, 0.9, 6.0)))
-    for name, cell in (("crps", "10"), ("coverage", "91%"), ("seconds", "2")):
-        rows = build_table(f"real-series-{name}", experiments, results).rows
-        assert [row[4] for row in rows[:1]] == [cell]
-        assert len(rows) == 2
-
-
-def test_a_table_of_real_series_without_results_says_how_to_make_them(folders):
-    with pytest.raises(ResultError, match="got none; run `convcnp compare`"):
-        build_table("real-series", *folders)
-
-
 def test_the_tables_of_readme_and_docs_are_not_stale():
     command = [sys.executable, str(ROOT / "tools/update_tables.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -226,17 +163,6 @@ def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
         assert result["experiment"]["training"]["steps"] == wanted, path
         assert result["steps"] >= 100
         assert result["num_tasks"] >= 1000
-
-
-def test_every_real_series_has_the_results_of_every_fitted_method_from_a_commit():
-    for name in SERIES:
-        result = json.loads((ROOT / f"results/real-series/{name}.json").read_text())
-        assert result["name"] == f"real-series/{name}"
-        assert {"gp", "splines", "linear"} <= set(result["methods"])
-        for method in result["methods"].values():
-            assert "dirty" not in method["commit"]
-            for scores in method["scores"].values():
-                assert [score["seed"] for score in scores] == [0, 1, 2]
 
 
 def test_a_table_of_our_own_is_laid_out_by_a_file_of_its_own():

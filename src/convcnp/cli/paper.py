@@ -40,24 +40,39 @@ def compare(
     ] = None,
     methods: Annotated[
         list[str] | None,
-        typer.Option(help="general, gp, splines or linear; all if left out. Repeatable."),
+        typer.Option(
+            help="general, gp, celerite, components, seasonal-naive, splines or linear; all if "
+            "left out. Repeatable."
+        ),
+    ] = None,
+    removals: Annotated[
+        list[str] | None,
+        typer.Option(help="random, blocks, middle or forecast; all if left out. Repeatable."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
         "results/real-series"
     ),
 ) -> None:
-    """Compare the general model with a fitted GP, splines and lines on real series.
+    """Compare the general model with what people would fit, on real series.
 
-    Results join those of other methods that the folder has; `convcnp table real-series` shows them.
+    Results join those of other methods and removals that the folder has; `convcnp table
+    real-series` shows them, and `convcnp table real-series-summary` sums them up.
     """
     import torch
 
     from convcnp.paper.comparison import METHODS
     from convcnp.paper.comparison import compare as score_methods
     from convcnp.paper.real_series import SERIES
+    from convcnp.paper.removals import REMOVALS
 
     torch.set_num_threads(1)  # times are compared on one thread
-    paths = score_methods(series or list(SERIES), methods or list(METHODS), out, report=_say_scores)
+    paths = score_methods(
+        series or list(SERIES),
+        methods or list(METHODS),
+        out,
+        removals=removals or list(REMOVALS),
+        report=_say_scores,
+    )
     print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
@@ -75,7 +90,8 @@ def _say_scores(series: str, method: str, scores: dict[str, list[dict[str, Any]]
 
 def figure(
     name: Annotated[
-        str, typer.Argument(help="figure2, figure3, light-curves, images-mnist, photo and so on.")
+        str,
+        typer.Argument(help="figure2, figure3, light-curves, images-mnist, real-series and so on."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for the pictures.")] = Path("out"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn at random.")] = 1,
@@ -83,9 +99,12 @@ def figure(
     runs: Annotated[Path, typer.Option(help="Folder of runs, for models that do not ship.")] = Path(
         "runs"
     ),
+    method: Annotated[
+        str, typer.Option(help="Of the figure real-series: general, gp, celerite and so on.")
+    ] = "general",
 ) -> None:
-    """Draw a figure of the paper with the shipped models."""
+    """Draw a figure of the paper with the shipped models, or real series with blocks missing."""
     from convcnp.paper.figures.paper import draw_paper_figure
     from convcnp.paper.figures.shelf import Shelf
 
-    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs), out, seed)}.")
+    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs, method), out, seed)}.")

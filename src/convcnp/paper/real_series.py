@@ -1,77 +1,20 @@
-"""Real series that no model here was trained on, and ways of removing points from them."""
+"""Real series that no model here was trained on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from jaxtyping import Bool
 from numpy.typing import NDArray
-from torch import Generator, Tensor
 
-from convcnp.core.task import Task
 from convcnp.data import lynx_hare
 from convcnp.errors import SettingError, did_you_mean
 from convcnp.extras import import_extra
+from convcnp.paper.further_series import FURTHER_SERIES
+from convcnp.paper.measured_series import RealSeries, as_arrays
 
 _EXTRA = "baselines"  # installs the packages whose wheels hold the data
-_SHARE_AT_RANDOM = 0.3
-_NUM_BLOCKS, _SHARE_OF_BLOCK = 3, 0.06
-
-
-@dataclass(frozen=True)
-class RealSeries:
-    """A measured series, with what its numbers mean and where they come from."""
-
-    name: str
-    quantity: str
-    unit: str
-    time_unit: str
-    source: str
-    times: NDArray[np.float64]
-    values: NDArray[np.float64]
-
-    @property
-    def num_points(self) -> int:
-        """Number of observations."""
-        return len(self.times)
-
-    def without(self, removed: Bool[Tensor, " points"]) -> Task:
-        """Return the task of predicting the removed points from the others, in its own units."""
-        hidden = removed.numpy()
-        return Task.from_arrays(
-            *(self.times[~hidden], self.values[~hidden], self.times[hidden], self.values[hidden])
-        )
-
-
-def removed_at_random(num_points: int, generator: Generator) -> Bool[Tensor, " points"]:
-    """Choose 30 % of the points, never the first or the last: every method is to interpolate."""
-    count = round(_SHARE_AT_RANDOM * num_points)
-    chosen = 1 + torch.randperm(num_points - 2, generator=generator)[:count]
-    removed = torch.zeros(num_points, dtype=torch.bool)
-    removed[chosen] = True
-    return removed
-
-
-def removed_in_blocks(num_points: int, generator: Generator) -> Bool[Tensor, " points"]:
-    """Choose three blocks of 6 % of the points each; observations stand before and after each."""
-    size = max(2, round(_SHARE_OF_BLOCK * num_points))
-    free = num_points - _NUM_BLOCKS * size  # points that stay, at least one on either side
-    starts = torch.randperm(free - 1, generator=generator)[:_NUM_BLOCKS].sort().values + 1
-    starts = starts + size * torch.arange(_NUM_BLOCKS)
-    removed = torch.zeros(num_points, dtype=torch.bool)
-    for start in starts.tolist():
-        removed[start : start + size] = True
-    return removed
-
-
-REMOVALS: dict[str, Callable[[int, Generator], Tensor]] = {
-    "random": removed_at_random,
-    "blocks": removed_in_blocks,
-}
 
 
 def real_series(name: str) -> RealSeries:
@@ -100,7 +43,8 @@ def _sunspots() -> RealSeries:
         "sunspots",
         *("sunspot number, yearly mean", "sunspots", "years"),
         "statsmodels, datasets.sunspots: 1700 to 2008",
-        *_arrays(data["YEAR"], data["SUNACTIVITY"]),
+        *as_arrays(data["YEAR"], data["SUNACTIVITY"]),
+        group="positive",
     )
 
 
@@ -110,7 +54,7 @@ def _nile() -> RealSeries:
         "nile",
         *("flow of the Nile at Aswan", "1e8 m³", "years"),
         "statsmodels, datasets.nile: 1871 to 1970",
-        *_arrays(data["year"], data["volume"]),
+        *as_arrays(data["year"], data["volume"]),
     )
 
 
@@ -120,7 +64,8 @@ def _co2() -> RealSeries:
         "co2",
         *("carbon dioxide at Mauna Loa, weekly", "ppm", "days"),
         "statsmodels, datasets.co2: 1958 to 1964, with weeks missing",
-        *_arrays(_days(data.index), data),
+        *as_arrays(_days(data.index), data),
+        group="seasonal",
     )
 
 
@@ -131,7 +76,8 @@ def _sea_temperature() -> RealSeries:
         "sea-temperature",
         *("surface of the eastern Pacific, monthly", "°C", "years"),
         "statsmodels, datasets.elnino: 1981 to 2010",
-        *_arrays((data.index.to_numpy()[:, None] + months).ravel(), data.to_numpy().ravel()),
+        *as_arrays((data.index.to_numpy()[:, None] + months).ravel(), data.to_numpy().ravel()),
+        group="seasonal",
     )
 
 
@@ -141,7 +87,7 @@ def _unemployment() -> RealSeries:
         "unemployment",
         *("unemployment in the USA, quarterly", "%", "years"),
         "statsmodels, datasets.macrodata, unemp: 1959 to 2009",
-        *_arrays(_quarters(data), data["unemp"]),
+        *as_arrays(_quarters(data), data["unemp"]),
     )
 
 
@@ -151,7 +97,7 @@ def _inflation() -> RealSeries:
         "inflation",
         *("inflation in the USA, quarterly", "% a year", "years"),
         "statsmodels, datasets.macrodata, infl: 1959 to 2009",
-        *_arrays(_quarters(data), data["infl"]),
+        *as_arrays(_quarters(data), data["infl"]),
     )
 
 
@@ -161,7 +107,8 @@ def _seattle_temperature() -> RealSeries:
         "seattle-temperature",
         *("highest temperature of the day in Seattle", "°C", "days"),
         "vega_datasets, seattle_weather, temp_max: 2014",
-        *_arrays(_days(data["date"]), data["temp_max"]),
+        *as_arrays(_days(data["date"]), data["temp_max"]),
+        group="seasonal",
     )
 
 
@@ -171,7 +118,8 @@ def _seattle_wind() -> RealSeries:
         "seattle-wind",
         *("wind in Seattle, daily", "m/s", "days"),
         "vega_datasets, seattle_weather, wind: 2014",
-        *_arrays(_days(data["date"]), data["wind"]),
+        *as_arrays(_days(data["date"]), data["wind"]),
+        group="positive",
     )
 
 
@@ -181,7 +129,8 @@ def _wheat() -> RealSeries:
         "wheat",
         *("price of wheat in England, every five years", "shillings a quarter", "years"),
         "vega_datasets, wheat: 1565 to 1820",
-        *_arrays(data["year"], data["wheat"]),
+        *as_arrays(data["year"], data["wheat"]),
+        group="positive",
     )
 
 
@@ -192,7 +141,7 @@ def _employment() -> RealSeries:
         "employment",
         *("employees in the USA outside farms, monthly", "thousands", "years"),
         "vega_datasets, us_employment, nonfarm: 2006 to 2015",
-        *_arrays(months, data["nonfarm"]),
+        *as_arrays(months, data["nonfarm"]),
     )
 
 
@@ -202,11 +151,12 @@ def _pelts(animal: str) -> RealSeries:
         animal,
         *(f"{animal} pelts of the Hudson's Bay Company", "thousands", "years"),
         "this package, data/lynx_hare.csv: 1845 to 1935",
-        *_arrays(years, populations[:, ("hare", "lynx").index(animal)]),
+        *as_arrays(years, populations[:, ("hare", "lynx").index(animal)]),
+        group="positive",
     )
 
 
-SERIES: dict[str, Callable[[], RealSeries]] = {
+FIRST_SERIES: dict[str, Callable[[], RealSeries]] = {
     "sunspots": _sunspots,
     "nile": _nile,
     "co2": _co2,
@@ -220,6 +170,7 @@ SERIES: dict[str, Callable[[], RealSeries]] = {
     "hare": lambda: _pelts("hare"),
     "lynx": lambda: _pelts("lynx"),
 }
+SERIES = FIRST_SERIES | FURTHER_SERIES
 
 
 def _statsmodels(name: str) -> Any:  # noqa: ANN401 - a DataFrame, of a package without types
@@ -242,7 +193,3 @@ def _quarters(data: Any) -> Any:  # noqa: ANN401 - columns of a DataFrame
 def _days(dates: Any) -> NDArray[np.float64]:  # noqa: ANN401 - dates of pandas, of any resolution
     days = np.asarray(dates, dtype="datetime64[D]")
     return (days - days[0]).astype(np.float64)
-
-
-def _arrays(times: Any, values: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # noqa: ANN401
-    return np.asarray(times, dtype=np.float64), np.asarray(values, dtype=np.float64)

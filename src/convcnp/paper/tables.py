@@ -2,59 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import statistics
 import tomllib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from convcnp.errors import ResultError
-from convcnp.paper.comparison import METHODS
-from convcnp.paper.real_series import REMOVALS, SERIES
+from convcnp.paper.real_series_tables import REAL_SERIES
+from convcnp.paper.table import Table
 from convcnp.training.run import read_result
 
-
-@dataclass(frozen=True)
-class Table:
-    """A title, a header, and rows of text."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-
-    def markdown(self) -> str:
-        """Return the table in Markdown."""
-        lines = [self.header, [":--"] + ["--:"] * (len(self.header) - 1), *self.rows]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
-
-    def csv(self) -> str:
-        """Return the table as comma-separated values."""
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([self.header, *self.rows])
-        return text.getvalue()
-
-
-class Measure(NamedTuple):
-    """A column of scores in the comparison on real series: where it is, and how it is written."""
-
-    key: str
-    title: str
-    form: str
-    summary: Callable[[Iterable[float]], float] = statistics.fmean  # over the seeds of the removal
-
+__all__ = ["LAYOUTS", "REAL_SERIES", "Table", "build_table", "layouts"]
 
 LAYOUTS = ("paper.toml", "layout.toml")
-
-REAL_SERIES = {
-    "real-series": Measure("log_likelihood", "Log-likelihood per removed point", ".2f"),
-    "real-series-crps": Measure("crps", "CRPS in the series' units", ".3g"),
-    "real-series-coverage": Measure("coverage", "Coverage of the 90 % interval", ".0%"),
-    # The median: a machine with other work to do is sometimes slow.
-    "real-series-seconds": Measure("seconds", "Seconds", ".2g", statistics.median),
-}
 
 
 def build_table(name: str, experiments: Path, results: Path) -> Table:
@@ -65,7 +25,7 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
         results: Folder with a subfolder per table, which holds the result files.
     """
     if name in REAL_SERIES:
-        return _real_series_table(REAL_SERIES[name], results / "real-series")
+        return REAL_SERIES[name](results / "real-series")
     return _paper_table(name, experiments, results)
 
 
@@ -160,79 +120,3 @@ def _score(cell: dict[str, Any] | None) -> str:
 def _ceiling(cells: list[dict[str, Any] | None]) -> str:
     """Return the exact GP's score on a column's tasks, which all its cells share."""
     return _score(next((cell.get("exact_gp") for cell in cells if cell), None))
-
-
-class _Row(NamedTuple):
-    """One series with points removed in one way, and the scores of each method that was run."""
-
-    series: str
-    num_points: int
-    removal: str
-    scores: dict[str, list[dict[str, float]]]  # by method, one per seed
-
-    def value(self, method: str, measure: Measure) -> float | None:
-        found = self.scores.get(method)
-        return measure.summary(score[measure.key] for score in found) if found else None
-
-
-def _real_series_table(measure: Measure, folder: Path) -> Table:
-    """Build a row per series and way of removing points; sums follow the log-likelihoods."""
-    rows = list(_real_series_rows(folder))
-    if not rows:
-        raise ResultError(
-            f"Expected result files of real series in {folder}, got none; run `convcnp compare`."
-        )
-    lines = [
-        [
-            *(row.series, str(row.num_points), row.removal),
-            *(_number(row.value(method, measure), measure.form) for method in METHODS),
-        ]
-        for row in rows
-    ]
-    if measure.key == "log_likelihood":
-        lines += _sums(rows)
-    header = ["Series", "Points", "Removed", *(method.label for method in METHODS.values())]
-    return Table(measure.title, header, lines)
-
-
-def _real_series_rows(folder: Path) -> Iterable[_Row]:
-    for name in SERIES:
-        if (path := folder / f"{name}.json").exists():
-            result = read_result(path, "num_points", "methods")
-            for removal in REMOVALS:
-                scores = {m: found["scores"][removal] for m, found in result["methods"].items()}
-                yield _Row(name, result["num_points"], removal, scores)
-
-
-def _sums(rows: list[_Row]) -> list[list[str]]:
-    """Count over all rows how each method does against the fitted GP, losses as much as wins."""
-    likelihood, score, coverage, seconds = REAL_SERIES.values()
-
-    def pairs(method: str, measure: Measure) -> list[tuple[float, float]]:
-        both = [(row.value(method, measure), row.value("gp", measure)) for row in rows]
-        return [(ours, gp) for ours, gp in both if ours is not None and gp is not None]
-
-    def count(method: str, measure: Measure, sign: int) -> str:
-        found = [sign * ours >= sign * gp for ours, gp in pairs(method, measure)]
-        return f"{sum(found)} of {len(found)}" if found and method != "gp" else "—"
-
-    def speed(method: str) -> str:
-        ratios = [gp / ours for ours, gp in pairs(method, seconds)]
-        return f"{statistics.median(ratios):,.0f}" if ratios and method != "gp" else "—"
-
-    def mean(method: str, measure: Measure) -> str:
-        values = [v for row in rows if (v := row.value(method, measure)) is not None]
-        return _number(statistics.fmean(values) if values else None, measure.form)
-
-    sums: dict[str, Callable[[str], str]] = {
-        "Log-likelihood at least the GP's": lambda method: count(method, likelihood, 1),
-        "CRPS at most the GP's": lambda method: count(method, score, -1),
-        "Coverage of 90 % intervals, mean": lambda method: mean(method, coverage),
-        "Seconds, mean": lambda method: mean(method, seconds),
-        "Times faster than the GP, median": speed,
-    }
-    return [[label, "", "", *map(cell, METHODS)] for label, cell in sums.items()]
-
-
-def _number(value: float | None, form: str) -> str:
-    return "—" if value is None else format(value, form)

@@ -27,7 +27,7 @@ def test_an_unknown_figure_and_one_without_models_are_refused(tmp_path, monkeypa
 
 
 def test_figures_have_names_of_their_own():
-    from convcnp.paper.figures import functions, images, series
+    from convcnp.paper.figures import functions, images, real_series, series
 
-    parts = (functions.FIGURES, series.FIGURES, images.FIGURES)
+    parts = (functions.FIGURES, series.FIGURES, images.FIGURES, real_series.FIGURES)
     assert len(FIGURES) == sum(map(len, parts))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from convcnp.errors import ResultError
-from convcnp.paper.figures import functions, images, series
+from convcnp.paper.figures import functions, images, real_series, series
 from convcnp.paper.figures.shelf import Shelf
 from convcnp.plots.drawing import save_figure
 
-FIGURES = {**functions.FIGURES, **series.FIGURES, **images.FIGURES}
+FIGURES = {**functions.FIGURES, **series.FIGURES, **images.FIGURES, **real_series.FIGURES}
 
 
 def draw_paper_figure(name: str, shelf: Shelf, out: Path, seed: int) -> Path:

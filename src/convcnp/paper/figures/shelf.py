@@ -19,10 +19,12 @@ class Shelf:
     Args:
         results: Folder with the result files.
         runs: Folder with runs, for models that do not ship.
+        method: Name of the method that predicts real series, one of those `compare` knows.
     """
 
     results: Path
     runs: Path
+    method: str = "general"
 
     def has(self, table: str, cell: str) -> bool:
         """Tell whether a cell of a table ships, or was trained here."""
