@@ -175,8 +175,10 @@ class RecalibratedHead(Head):
         self, raw: Float[Tensor, "B M P"], mask: Bool[Tensor, "B M Dy"]
     ) -> MixturePredictive:
         """Return the mixture: weights first, then means, then logarithms of deviations."""
-        parts = raw.unflatten(-1, (3, mask.shape[2], self.components))
+        # Components that begin alike would stay alike, did they not learn at different speeds.
+        speeds = raw.new_tensor([2.0**k for k in range(self.components)])
+        parts = raw.unflatten(-1, (3, mask.shape[2], self.components)) * speeds
         logits, means, logs = parts.unbind(-3)  # (B, M, Dy, K) each
         first, others = _STARTS_AT
-        start = logits.new_tensor([first, *[others] * (self.components - 1)])
+        start = raw.new_tensor([first, *[others] * (self.components - 1)])
         return MixturePredictive(logits + start, means, logs.clamp(-3, 3).exp(), mask)

@@ -42,7 +42,7 @@ class CorrectedDictionary(Model):
         dim_y: int = 1,
         *,
         components: int = 3,
-        width: int = 64,
+        width: int = 32,
         neighbours: int = 4,
     ) -> None:
         dictionary = GaussianProcessDictionary(dim_x, dim_y)
@@ -57,9 +57,11 @@ class CorrectedDictionary(Model):
             nn.GELU(),
             nn.Linear(width, head.channels_of_change(1)),
         )
-        # Every number of the change is multiplied by this: it begins as nothing, and components
-        # that begin alike still learn to differ.
-        self.amount = nn.Parameter(torch.zeros(()))
+        # The change begins as nothing.
+        last = self.network[-1]
+        assert isinstance(last, nn.Linear)
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
 
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the dictionary's numbers, then those of the change."""
@@ -69,7 +71,7 @@ class CorrectedDictionary(Model):
             channels = [self._features(task, base, c) for c in range(task.dim_y)]
         # (B, M, Dy, 3, K): the head wants the channels behind the kinds of numbers.
         change = torch.stack([self.network(f.to(self.dtype)) for f in channels], 2)
-        change = self.amount * change * task.context_mask.any(1)[:, None, :, None]
+        change = change * task.context_mask.any(1)[:, None, :, None]
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
         return torch.cat([of_base, change.to(of_base)], -1)
 
