@@ -14,11 +14,11 @@ from convcnp.core.task import Task
 from convcnp.data.source import FiniteSource, NamedSource, Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.models.base import Model
-from convcnp.storage import write_atomically, writing
-from convcnp.training.checkpoint import CHECKPOINT
+from convcnp.storage import write_atomically, write_tensors, writing
+from convcnp.training.checkpoint import BEST, CHECKPOINT
 from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.training.experiment import EvaluationSettings, Experiment
-from convcnp.training.loop import Reporter, train
+from convcnp.training.loop import Progress, Reporter, train
 from convcnp.training.provenance import commit, hardware, versions
 
 if TYPE_CHECKING:
@@ -56,16 +56,20 @@ def run(
     """
     _prepare(experiment, directory, resume=resume)
     model, source = experiment.build_model(), experiment.source() if source is None else source
-    progress = train(
-        model,
-        source,
-        experiment.training,
-        directory,
-        validation=source.held_out("validation"),
-        fabric=fabric,
-        resume=resume,
-        report=report,
-    )
+    if model.num_parameters:
+        progress = train(
+            model,
+            source,
+            experiment.training,
+            directory,
+            validation=source.held_out("validation"),
+            fabric=fabric,
+            resume=resume,
+            report=report,
+        )
+    else:
+        progress = Progress()
+        write_tensors(directory / BEST, {})  # nothing to learn, and still a model to load
     result = {
         "name": name,
         **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
@@ -74,7 +78,7 @@ def run(
         "steps": progress.step,
         **_epochs(source, experiment.training.batch_size * progress.step),
         "best_step": progress.best_step,
-        "validation_log_likelihood": progress.best_score,
+        "validation_log_likelihood": progress.best_score if progress.best_step else None,
         "seconds": round(progress.seconds, 1),
         "hardware": hardware(),
         "versions": versions(),

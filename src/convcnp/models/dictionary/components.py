@@ -12,7 +12,7 @@ _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Ga
 _FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
 _REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
 _WIDEST = 1.5  # standard deviations of the observed logarithms
-_SURPRISE_WIDTH = 3.0  # spreads of the series
+_SURPRISE_WIDTH = 2.0  # spreads of the series
 _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
 
 

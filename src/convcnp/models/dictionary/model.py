@@ -50,7 +50,7 @@ class GaussianProcessDictionary(Model):
         prior: Prior | None = None,
         funnel: Funnel | None = None,
         num_components: int = 24,
-        surprise: float = 0.1,
+        surprise: float = 0.02,
     ) -> None:
         super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
         if dim_x != 1:
