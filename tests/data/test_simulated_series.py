@@ -1,51 +1,69 @@
-"""Series such as people measure: every kind is finite, and something of each is hidden."""
+"""Series such as people measure: every kind, finite, with something hidden and something seen."""
 
 import numpy as np
 import pytest
 import torch
 
 from convcnp.data.simulated_series import KINDS, SimulatedSeries, drawn_series, hidden_points
-from convcnp.data.source import NamedSource, seeded
+from convcnp.data.source import seeded
 from convcnp.errors import SettingError
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_finite_and_varies(kind):
-    draw, weight = KINDS[kind]
-    assert weight > 0
-    x = np.arange(120.0)
-    drawn = np.stack([draw(np.random.default_rng(seed), x) for seed in range(20)])
-    assert drawn.shape == (20, 120)
-    assert np.isfinite(drawn).mean() > 0.99
-    assert np.nanstd(drawn) > 0
+@pytest.mark.parametrize("points", [6, 50, 300])
+def test_every_kind_is_finite_and_varies(kind, points):
+    random = np.random.default_rng(0)
+    x = np.cumsum(random.exponential(1, points))
+    spreads = [np.std(KINDS[kind][0](random, x)) for _ in range(20)]
+    assert np.isfinite(spreads).all()
+    assert np.median(spreads) > 0
 
 
-@pytest.mark.parametrize("points", [6, 7, 40, 256])
-def test_times_increase_and_some_but_not_all_points_are_hidden(points):
-    for seed in range(40):
-        random = np.random.default_rng(seed)
-        x, y = drawn_series(random, points)
-        assert len(x) == len(y)
-        assert np.isfinite(y).all()
-        assert (np.diff(x) >= 0).all()
+@pytest.mark.parametrize("kind", ["counts", "rain", "growth", "cycles"])
+def test_what_cannot_be_negative_is_not(kind):
+    random = np.random.default_rng(1)
+    x = np.arange(80.0)
+    assert min(KINDS[kind][0](random, x).min() for _ in range(30)) >= 0
+
+
+def test_counts_are_whole_and_rain_has_dry_days():
+    random, x = np.random.default_rng(2), np.arange(100.0)
+    counts = KINDS["counts"][0](random, x)
+    assert np.array_equal(counts, counts.round())
+    dry = [np.mean(KINDS["rain"][0](random, x) == 0) for _ in range(20)]
+    assert 0.2 < np.mean(dry) < 0.95
+
+
+def test_something_is_hidden_and_something_seen():
+    random = np.random.default_rng(3)
+    shares = []
+    for _ in range(300):
+        x, _ = drawn_series(random, 40)
         hidden = hidden_points(random, x)
-        assert 0 < hidden.sum() < len(x)
+        assert 1 <= hidden.sum() <= 38
+        shares.append(hidden.mean())
+    assert min(shares) < 0.06
+    assert max(shares) > 0.8
 
 
-def test_a_batch_follows_from_the_generator_and_has_few_targets():
-    source = SimulatedSeries(max_points=64, max_targets=10)
-    assert isinstance(source, NamedSource)
-    first, again, other = (source.draw(4, seeded(key)) for key in (1, 1, 2))
-    assert torch.equal(first.y_context, again.y_context)
-    assert first.y_context.shape != other.y_context.shape or not torch.equal(
-        first.y_context, other.y_context
-    )
-    assert first.x_target.shape[1] <= 10
-    assert source.held_out("test").sizes == "task"
-    assert source.ceiling(first) is None
+def test_tasks_have_the_points_that_are_asked_for():
+    source = SimulatedSeries(max_points=60, max_targets=7)
+    task = source.draw(20, seeded(4))
+    assert task.target_mask.sum((1, 2)).max() <= 7
+    assert task.context_mask.sum((1, 2)).min() >= 2
+    assert task.y_context.isfinite().all()
+    again = source.draw(20, seeded(4))
+    assert torch.equal(task.y_context, again.y_context)
+    assert not torch.equal(task.y_context, source.draw(20, seeded(5)).y_context[:20])
 
 
-@pytest.mark.parametrize("options", [{"max_points": 5}, {"max_targets": 0}, {"dim_y": 2}])
-def test_impossible_series_are_refused(options):
-    with pytest.raises(SettingError, match="Series need max_points of at least 6"):
-        SimulatedSeries(**options)
+def test_lengths_are_alike_in_a_batch_and_differ_when_held_out():
+    source = SimulatedSeries(max_points=256)
+    lengths = (source.draw(30, seeded(6)).context_mask.sum((1, 2))).double()
+    apart = (source.held_out("test").draw(30, seeded(6)).context_mask.sum((1, 2))).double()
+    assert apart.std() > lengths.std()
+
+
+def test_impossible_settings_are_refused():
+    with pytest.raises(SettingError, match="max_points of at least 6"):
+        SimulatedSeries(max_points=5)

@@ -176,3 +176,20 @@ def test_a_number_among_dates_is_named():
         TableError, match=r"Expected a date, as in other rows, .* got '17.5' in row"
     ):
         TimeAxis.of(column).numbers(column)
+
+
+@pytest.mark.parametrize(
+    "length, words",
+    [
+        (365.2425 * 86_400, "12 months"),
+        (11 * 365.2425 * 86_400, "11 years"),
+        (7 * 86_400, "7 days"),
+        (86_400, "24 hours"),
+        (90, "90 seconds"),
+        (0.5, "0.5 seconds"),
+    ],
+)
+def test_a_length_of_time_is_said_in_a_unit_that_people_count_in(length, words):
+    axis = TimeAxis.of(pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"])))
+    assert axis.duration(length) == words
+    assert TimeAxis.of(pd.Series([1.0, 2.0])).duration(12.3456) == "12.3"

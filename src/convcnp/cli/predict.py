@@ -62,6 +62,8 @@ def predict_file(
             answer = request.predict(
                 quantiles=levels, samples=samples, seed=seed, progress=progress
             )
+        for remark in request.remarks:
+            say(remark)
         # The picture before the files: if it cannot be drawn, nothing is written.
         draw: Callable[[Any, pd.DataFrame], bytes] = (
             draw_map if request.columns.inputs else draw_series

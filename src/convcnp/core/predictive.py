@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float
@@ -12,16 +13,17 @@ from torch.distributions import Distribution, Normal
 
 from convcnp.errors import SettingError, ShapeError
 
-_BISECTIONS = 60  # halvings of a bracket: more than float64 can tell apart
+_STEPS = 100  # of a root search: as many as float64 could need
+_TOLERANCE = 1e-9  # of the scores that a root search compares
 _SMALLEST = 1e-300  # keeps the logarithm and the quotient of what underflowed finite
 
 
 class Predictive(Distribution):
     """Independent distributions at the targets, with a mask of the outputs that were asked for.
 
-    A `torch.distributions.Distribution`. A new one is a subclass with `mean`, `stddev`, `cdf`,
-    `crps`, `affine`, and the methods below that begin with an underscore. Nobody else needs to know
-    its shape: bands ask for `quantile`, calibration for `cdf`, scores for `log_prob` and `crps`.
+    A `torch.distributions.Distribution`. A new one is a subclass with `mean`, `variance`, `crps`,
+    `affine`, and the methods below that begin with an underscore. Nobody else needs to know its
+    shape: bands ask for `quantile`, calibration for `cdf`, scores for `log_prob` and `crps`.
 
     Attributes:
         mask: Where it is false, `log_prob` is zero whatever the value.
@@ -44,7 +46,8 @@ class Predictive(Distribution):
                 f"{tuple(self.mask.shape)}, got {tuple(value.shape)}; pass task.y_target."
             )
         # Masking the value, not only the result: NaN would survive in the gradient.
-        value = torch.where(self.mask, value.to(self.mean), self.mean.detach())
+        likely = self._likely().detach()
+        value = torch.where(self.mask, value.to(likely), likely)
         return torch.where(self.mask, self._log_density(value), 0)
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
@@ -57,13 +60,18 @@ class Predictive(Distribution):
 
     def quantile(self, level: float | Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         """Return the value that an output stays below with probability `level`."""
-        levels = torch.as_tensor(level, dtype=torch.float64, device=self.mean.device)
+        levels = torch.as_tensor(level, dtype=torch.float64, device=self.mask.device)
         if not ((levels > 0) & (levels < 1)).all():
             raise SettingError(
                 f"A quantile level must lie strictly between 0 and 1, got {level}; 0.05 is the "
                 "5 % quantile."
             )
-        return self._quantile(levels.expand(self.mask.shape)).to(self.mean)
+        scores = torch.special.ndtri(levels.expand(self.mask.shape))
+        return self.at_score(scores).to(self._likely())
+
+    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        """Return the probability of a smaller output."""
+        return torch.special.ndtr(self.score(value))
 
     def covers(self, value: Float[Tensor, "B M Dy"], level: float = 0.9) -> Bool[Tensor, "B M Dy"]:
         """Tell which outputs asked for lie in the central interval of this probability."""
@@ -76,6 +84,14 @@ class Predictive(Distribution):
         """Draw outputs, each independently of the others."""
         with torch.no_grad():
             return self._sample(torch.Size(sample_shape), generator)
+
+    @abstractmethod
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        r"""Return normal scores :math:`\Phi^{-1}(F(y))`, which tell tails apart where F cannot."""
+
+    @abstractmethod
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, in float64."""
 
     @abstractmethod
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
@@ -94,13 +110,13 @@ class Predictive(Distribution):
     def to(self, device: torch.device | str) -> Predictive:
         """Move every tensor to a device."""
 
+    def _likely(self) -> Tensor:
+        """Return an output of some density, to stand where none was asked for: the mean."""
+        return self.mean
+
     @abstractmethod
     def _log_density(self, value: Tensor) -> Tensor:
         """Return the log-density of each output, whatever the mask says."""
-
-    @abstractmethod
-    def _quantile(self, levels: Tensor) -> Tensor:
-        """Return the quantiles of levels between zero and one, which are in float64."""
 
     @abstractmethod
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
@@ -126,6 +142,14 @@ class GaussianPredictive(Predictive, Normal):
         Normal.__init__(self, mean, stddev, validate_args=False)
         self.mask = mask
 
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return how many standard deviations above the mean outputs lie."""
+        return (value - self.mean) / self.stddev
+
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that lie so many standard deviations above the mean."""
+        return self.mean.double() + self.stddev.double() * score
+
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
 
@@ -133,7 +157,7 @@ class GaussianPredictive(Predictive, Normal):
 
         .. math:: \sigma \big(z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi}\big)
         """
-        z = (value - self.mean) / self.stddev
+        z = self.score(value)
         score = _absolute_mean(z, torch.ones_like(z)) - 1 / math.sqrt(math.pi)
         return torch.where(self.mask, self.stddev * score, 0)
 
@@ -152,9 +176,6 @@ class GaussianPredictive(Predictive, Normal):
 
     def _log_density(self, value: Tensor) -> Tensor:
         return Normal.log_prob(self, value)
-
-    def _quantile(self, levels: Tensor) -> Tensor:
-        return self.mean + self.stddev * torch.special.ndtri(levels)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         noise = _normal((*shape, *self.mean.shape), self.mean, generator)
@@ -210,10 +231,15 @@ class MixturePredictive(Predictive):
         """The standard deviation of the mixture."""
         return self.variance.sqrt()
 
-    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
-        """Return the probability of a smaller output."""
-        z = (value[..., None] - self.means) / self.stddevs
-        return (self.weights * torch.special.ndtr(z)).sum(-1)
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        r"""Return normal scores :math:`\Phi^{-1}(F(y))`, which tell tails apart where F cannot."""
+        return mixed_score((value[..., None] - self.means) / self.stddevs, self.weights)
+
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, in float64."""
+        # A mixture's lies between those of its components: a bracket that cannot fail.
+        own = self.means.double() + self.stddevs.double() * score[..., None]
+        return root(self.score, own.amin(-1), own.amax(-1), score.double())
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
@@ -262,16 +288,6 @@ class MixturePredictive(Predictive):
         densities = components.log_prob(value[..., None])
         return torch.logsumexp(self.log_weights + densities, -1)
 
-    def _quantile(self, levels: Tensor) -> Tensor:
-        # A mixture's quantile lies between those of its components: a bracket that cannot fail.
-        own = self.means + self.stddevs * torch.special.ndtri(levels)[..., None]
-        low, high = own.amin(-1), own.amax(-1)  # in float64
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            is_below = self.cdf(middle) < levels
-            low, high = torch.where(is_below, middle, low), torch.where(is_below, high, middle)
-        return 0.5 * (low + high)
-
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         count = math.prod(shape)
         choices = self.weights.flatten(0, -2)  # (outputs, K)
@@ -282,6 +298,39 @@ class MixturePredictive(Predictive):
             for parameter in (self.means, self.stddevs)
         )
         return means + stddevs * _normal(tuple(means.shape), means, generator)
+
+
+def mixed_score(z: Float[Tensor, "*S K"], weights: Float[Tensor, "*#S K"]) -> Float[Tensor, "*S"]:
+    """Return the normal score of a mixture, given those of its components."""
+    lower, upper = ((weights * torch.special.ndtr(side * z)).sum(-1) for side in (1, -1))
+    # Whichever tail is the shorter: the other one rounds to one.
+    return torch.where(
+        lower < upper,
+        torch.special.ndtri(lower.clamp(_SMALLEST, 0.5)),
+        -torch.special.ndtri(upper.clamp(_SMALLEST, 0.5)),
+    )
+
+
+def root(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor, aim: Tensor) -> Tensor:
+    """Return where an increasing function has a value, between ends that enclose it.
+
+    Straight lines between the ends, which meet scores almost at once; and every third time the
+    middle, so that nothing takes longer than halving.
+    """
+    at_low, at_high = function(low), function(high)
+    for step in range(_STEPS):
+        share = (aim - at_low) / (at_high - at_low)
+        share = torch.where(share.isfinite() & (step % 3 < 2), share.clamp(0.01, 0.99), 0.5)
+        middle = low + share * (high - low)
+        found = function(middle)
+        is_below = found < aim
+        low, at_low = torch.where(is_below, middle, low), torch.where(is_below, found, at_low)
+        high, at_high = torch.where(is_below, high, middle), torch.where(is_below, at_high, found)
+        is_narrow = high - low <= 4e-16 * torch.maximum(low.abs(), high.abs())
+        if (is_narrow | ((found - aim).abs() < _TOLERANCE)).all():
+            break
+    nearer = (at_high - aim).abs() < (at_low - aim).abs()
+    return torch.where(nearer, high, low)
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:

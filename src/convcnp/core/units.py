@@ -43,7 +43,7 @@ class Units:
         """Express a task in the model's units."""
 
         def outputs(x: Tensor, y: Tensor) -> Tensor:
-            return ((y.double() - self.trend(x)) / self.scale).float()
+            return (y.double() - self.trend(x)) / self.scale
 
         y_target = task.y_target
         return Task(
@@ -82,6 +82,26 @@ class AsIs:
             level=like.new_zeros(outputs),
             slope=like.new_zeros(task.batch_size, task.dim_x, task.dim_y),
             scale=like.new_ones(outputs),
+        )
+
+
+@dataclass(frozen=True)
+class InGaps:
+    """Inputs in typical gaps of each series, outputs as they are: what zero is, may matter."""
+
+    def units(self, task: Task) -> Units:
+        """Return the units of every series, from its observations alone."""
+        seen = task.context_mask.any(2, keepdim=True)
+        x = task.x_context.double()
+        origin = (
+            torch.where(seen, x, torch.inf).amin(1, keepdim=True)
+            if x.shape[1]
+            else x.sum(1, keepdim=True)
+        )
+        return replace(
+            AsIs().units(task),
+            origin=origin.nan_to_num(posinf=0.0),
+            gap=typical_gap(x, seen),
         )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
-from convcnp.core.units import AsIs, Normaliser
+from convcnp.core.units import InGaps, Normaliser
 from convcnp.data.source import Familiar, Part
 from convcnp.errors import SettingError
 
@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 _FEWEST = 6  # points of a series
 _LARGEST = 1e9  # value: a spike beyond tells a model nothing
+_FARTHEST = 20.0  # standard deviations of what was seen
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,10 @@ class SimulatedSeries:
 
     options: ClassVar[tuple[str, ...]] = ("max_points", "max_targets")
     takes: ClassVar[Literal["tables"]] = "tables"
-    normaliser: ClassVar[Normaliser] = AsIs()
-    familiar: ClassVar[Familiar] = Familiar((0.0, np.inf), largest=np.inf, spacing=1.0)
+    normaliser: ClassVar[Normaliser] = InGaps()
+    familiar: ClassVar[Familiar] = Familiar(
+        (0.0, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
+    )
 
     max_points: int = 256
     max_targets: int = 48
@@ -74,9 +77,10 @@ class SimulatedSeries:
     def _one(self, random: Random, points: int) -> Task:
         x, y = drawn_series(random, points)
         hidden = hidden_points(random, x)
-        asked = random.permutation(np.flatnonzero(hidden))[: self.max_targets]
-        seen = ~hidden
-        return Task.from_arrays(x[seen], y[seen], x[asked], y[asked])
+        seen, asked = ~hidden, random.permutation(np.flatnonzero(hidden))[: self.max_targets]
+        # What lies far from all that was seen cannot be foreseen, and would rule the loss.
+        near = np.abs(y[asked] - y[seen].mean()) < _FARTHEST * y[seen].std()
+        return Task.from_arrays(x[seen], y[seen], x[asked], np.where(near, y[asked], np.nan))
 
     def held_out(self, part: Part) -> SimulatedSeries:
         """Return the same kinds of series, each of its own length; other seeds, other series."""

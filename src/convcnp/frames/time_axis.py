@@ -23,6 +23,14 @@ from convcnp.frames.kinds import (
 
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
+_UNITS = {  # in seconds; a month is a twelfth of a year
+    "years": 365.2425 * 86_400,
+    "months": 365.2425 * 7_200,
+    "days": 86_400.0,
+    "hours": 3_600.0,
+    "minutes": 60.0,
+    "seconds": 1.0,
+}
 _PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 
 
@@ -100,6 +108,13 @@ class TimeAxis:
         return dates.dt.tz_localize(
             self.origin.tz, ambiguous=is_summer, nonexistent="shift_forward"
         )
+
+    def duration(self, length: float) -> str:
+        """Put a length of time into words: of dates, in the largest unit that it has two of."""
+        if self.dtype.kind not in "mM":
+            return f"{length:.3g}"
+        unit = next((unit for unit, size in _UNITS.items() if length >= 2 * size), "seconds")
+        return f"{length / _UNITS[unit]:.3g} {unit}"
 
     def times(self, values: np.ndarray) -> pd.Index:
         """Return numbers as times of the column's type."""

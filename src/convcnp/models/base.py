@@ -24,6 +24,13 @@ class Tile(NamedTuple):
     raw: Float[Tensor, "m P"]
 
 
+class Rhythm(NamedTuple):
+    """A season that a model found in a series."""
+
+    period: float  # in input units
+    share: float  # of the observations' variance that it explains
+
+
 class Model(nn.Module):
     """A map from tasks with Dx inputs and Dy output channels to predictive distributions.
 
@@ -79,6 +86,13 @@ class Model(nn.Module):
             f"Only a model that looks no farther than its receptive radius predicts in tiles, got "
             f"a {type(self).__name__}; predict fewer targets at once."
         )
+
+    def rhythms(self, task: Task) -> list[list[list[Rhythm]]] | None:
+        """Return what seasons were found in every task and channel, the strongest first.
+
+        None says that the model does not look for any.
+        """
+        return None
 
     @property
     def num_parameters(self) -> int:

@@ -56,13 +56,15 @@ class NamedMethod(NamedTuple):
     build: Callable[[], Method]
 
 
-def _general() -> Method:
-    predictor = load(GENERAL_MODEL)
+def _shipped(name: str) -> Method:
+    predictor = load(name)
     return InUserUnits(predictor.model, predictor.experiment.source())
 
 
 METHODS = {
-    "general": NamedMethod("General model", _general),
+    "general": NamedMethod("General model", lambda: _shipped(GENERAL_MODEL)),
+    "dictionary": NamedMethod("Dictionary alone", lambda: _shipped("gp-dictionary")),
+    "convcnp": NamedMethod("ConvCNP alone", lambda: _shipped("general-convcnp")),
     "gp": NamedMethod("Fitted GP", FittedGP),
     "celerite": NamedMethod("celerite2", Celerite),
     "components": NamedMethod("Unobserved components", Components),

@@ -32,7 +32,7 @@ OUTLIER = -10.0  # log-likelihood of the GP below which the paper removes a poin
 @torch.inference_mode()
 def further_scores(model: Model, source: Source, settings: EvaluationSettings) -> dict[str, Any]:
     """Return what a model of such tasks is judged by as well; nothing for most."""
-    device = next(model.parameters()).device
+    device = next((parameter.device for parameter in model.parameters()), "cpu")
 
     def predict(task: Task) -> Predictive:
         return model(task.to(device)).to("cpu")

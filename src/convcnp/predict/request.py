@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from convcnp.core.task import Task
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
@@ -34,6 +35,7 @@ from convcnp.predict.cautions import POINTS, SERIES, Words, cautions
 from convcnp.predict.sampling import sample_many
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
+_WORTH_SAYING = 0.05  # of a series' variance
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ class Request(ABC):
     @abstractmethod
     def _many(self) -> str:
         """How many series there are, if that is worth saying."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What the model saw in the table, in sentences, where it looks for anything."""
+        return []
 
     def at(self, targets: Targets) -> Request:
         """Ask for other inputs of the same table."""
@@ -245,6 +252,24 @@ class SeriesRequest(Request):
             columns = choose_columns(frame, named)
         table = SeriesTable.of(frame, columns)
         return cls(name, model, source, container, table, series_targets(table, at))
+
+    @property
+    def remarks(self) -> list[str]:
+        """Whether a rhythm was found in a single series, and how much it explains."""
+        if len(self.table.series) != 1:
+            return []
+        return [text for job in self._jobs() for text in self._rhythms(job)]
+
+    def _rhythms(self, job: Job) -> Iterator[str]:
+        x, y = job.series.x, job.y
+        found = self.model.rhythms(Task.from_arrays(x, y, x[:1])) if len(x) else None
+        for name, rhythms in zip(job.names, found[0] if found else (), strict=False):
+            said = [
+                f"a rhythm of {self.table.axis.duration(r.period)} explains {r.share:.0%}"
+                for r in rhythms
+                if r.share >= _WORTH_SAYING
+            ]
+            yield f"{name}: {' and '.join(said) or 'no rhythm was found'}."
 
     @property
     def _many(self) -> str:

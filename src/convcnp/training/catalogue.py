@@ -47,12 +47,13 @@ class BuiltModel(NamedTuple):
     """A model that files can name, and what it is built of.
 
     `build` takes the dimensions of inputs and outputs, a head, and settings: the keyword-only
-    arguments of the functions in `settings`. Those of `make_head` are settings as well.
+    arguments of the functions in `settings`. Those of `make_head` are settings as well. A model
+    that makes its head itself has none.
     """
 
     build: Callable[..., Model]
     settings: tuple[Callable[..., Any], ...]
-    make_head: Callable[..., Head]
+    make_head: Callable[..., Head] | None
 
 
 def _attribute(path: str) -> Any:  # noqa: ANN401 - whatever the path names
@@ -84,7 +85,11 @@ def _broad_lotka_volterra() -> NamedSource:
 
 
 def _model(
-    build: str, *, before: str | None = None, after: str | None = None, head: str = "make_head"
+    build: str,
+    *,
+    before: str | None = None,
+    after: str | None = None,
+    head: str | None = "make_head",
 ) -> Callable[[], BuiltModel]:
     """Return how to make an entry.
 
@@ -96,9 +101,8 @@ def _model(
     def entry() -> BuiltModel:
         paths = [path for path in (before, build, after) if path is not None]
         settings = {path: _attribute(f"models.{path}") for path in paths}
-        return BuiltModel(
-            settings[build], tuple(settings.values()), _attribute(f"core.heads:{head}")
-        )
+        make_head = None if head is None else _attribute(f"core.heads:{head}")
+        return BuiltModel(settings[build], tuple(settings.values()), make_head)
 
     return entry
 
@@ -112,6 +116,7 @@ SOURCES: Catalogue[NamedSource] = Catalogue(
         "weakly-periodic-printed": _gaussian_process("WeaklyPeriodic", envelope=2.0),
         "sawtooth": _source("data.functions:SawtoothSource"),
         "series": _source("data.random_series:SeriesSource"),
+        "simulated-series": _source("data.simulated_series:SimulatedSeries"),
         "lotka-volterra": _source("data.lotka_volterra:LotkaVolterraSource"),
         "lotka-volterra-broad": _broad_lotka_volterra,
         "plasticc": _source("data.plasticc:PlasticcSource"),
@@ -140,6 +145,8 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
         ),
         "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
         "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
+        "gp-dictionary": _model("dictionary.model:GaussianProcessDictionary.standard", head=None),
+        "corrected-dictionary": _model("corrected:CorrectedDictionary", head=None),
     }
 )
 

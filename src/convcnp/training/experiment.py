@@ -71,10 +71,12 @@ class Experiment(BaseModel):
         """Build the untrained model; the same seed gives the same weights."""
         settings, source = dict(self.model), self.source()
         build, _, make = find_model(settings.pop("name"))
-        of_head = {key: settings.pop(key) for key in _options(make) if key in settings}
+        if make is not None:
+            of_head = {key: settings.pop(key) for key in _options(make) if key in settings}
+            settings["head"] = make(**of_head)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.training.seed)
-            return build(source.dim_x, source.dim_y, head=make(**of_head), **settings)
+            return build(source.dim_x, source.dim_y, **settings)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -111,7 +113,8 @@ def _data_settings(name: str) -> type[BaseModel]:
 def _model_settings(name: str) -> type[BaseModel]:
     _, functions, make = find_model(name)
     options: dict[str, tuple[Any, Any]] = {}
-    for function in (*functions, make):  # the head last: a file names it, where a class takes one
+    # The head last: a file names it, where a class takes one.
+    for function in (*functions, *([] if make is None else [make])):
         options |= _options(function)
     return _settings(options)
 

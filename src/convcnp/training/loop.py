@@ -89,12 +89,16 @@ def train(
 ) -> Progress:
     """Train a model in place, ending with its best weights, and leave them in a directory.
 
-    A run that was killed continues with `resume` and ends with the weights it would have had.
+    A run that was killed continues with `resume` and ends with the weights it would have had. A
+    model without weights has nothing to learn, and is kept as it is.
 
     Args:
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
     """
+    if not model.num_parameters:
+        write_tensors(directory / BEST, {})
+        return Progress()
     run = _Run(model, settings, directory, fabric)
     if resume and (directory / CHECKPOINT).exists():
         run.restore()

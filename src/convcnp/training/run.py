@@ -90,7 +90,7 @@ def _description(
         "steps": progress.step,
         **_epochs(source, experiment.training.batch_size * progress.step),
         "best_step": progress.best_step,
-        "validation_log_likelihood": progress.best_score,
+        "validation_log_likelihood": progress.best_score if progress.best_step else None,
         "seconds": round(progress.seconds, 1),
         "hardware": hardware(),
         "versions": versions(),
@@ -119,7 +119,7 @@ def evaluate(
         return fixed_tasks(source, settings.num_tasks, TEST_SEEDS[settings.seed])
 
     model.eval()
-    device = next(model.parameters()).device
+    device = next((parameter.device for parameter in model.parameters()), "cpu")
     result: dict[str, Any] = dataclasses.asdict(Score.of(log_likelihoods(model, tasks(), device)))
     if source.ceiling(next(tasks())) is not None:
         exact = Score.of(log_likelihoods(source.ceiling, tasks()))  # type: ignore[arg-type]

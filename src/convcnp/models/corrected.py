@@ -1,0 +1,197 @@
+"""The general model: a dictionary of Gaussian processes, corrected by what a network learned."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from convcnp.core.predictive import Predictive
+from convcnp.core.recalibrated import RecalibratedHead
+from convcnp.core.task import Task
+from convcnp.core.units import typical_gap
+from convcnp.models.base import Model, Rhythm
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+
+_LARGEST_SCORE = 6.0  # standard deviations: farther away is all the same
+_FARTHEST = 12.0  # logarithm of a distance in gaps, likewise
+_OF_NEIGHBOUR, _OF_SERIES, _OF_TARGET = 3, 9, 8  # features
+
+
+class CorrectedDictionary(Model):
+    r"""What Gaussian processes lack, learned: skew, tails, bounds, too little data.
+
+    The dictionary predicts a distribution :math:`F` at every target. A small network reads where
+    the neighbours' values, the smallest, the largest and the median of the series would fall in it,
+    as normal scores :math:`\Phi^{-1}(F(y))`, how far away the neighbours are in typical gaps, and
+    the shape of what was observed. It answers with a mixture that such scores of the target follow
+    (`RecalibratedPredictive`). Nothing that it reads has a unit. Before training it changes
+    nothing: the model is the dictionary.
+
+    Args:
+        components: Gaussians of that mixture.
+        width: Hidden units of the network's two layers.
+        neighbours: Observations on either side of a target that the network reads.
+    """
+
+    def __init__(
+        self,
+        dim_x: int = 1,
+        dim_y: int = 1,
+        *,
+        components: int = 3,
+        width: int = 32,
+        neighbours: int = 4,
+    ) -> None:
+        dictionary = GaussianProcessDictionary(dim_x, dim_y)
+        head = RecalibratedHead(dictionary.to_predictive, components)
+        super().__init__(dim_x, dim_y, head)
+        self.dictionary, self.neighbours, self.change_head = dictionary, neighbours, head
+        features = 2 * neighbours * _OF_NEIGHBOUR + _OF_SERIES + _OF_TARGET
+        self.network = nn.Sequential(
+            nn.Linear(features, width),
+            nn.GELU(),
+            nn.Linear(width, width),
+            nn.GELU(),
+            nn.Linear(width, head.channels_of_change(1)),
+        )
+        # The change begins as nothing.
+        last = self.network[-1]
+        assert isinstance(last, nn.Linear)
+        nn.init.zeros_(last.weight)
+        nn.init.zeros_(last.bias)
+
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return the dictionary's numbers, then those of the change."""
+        with torch.no_grad():
+            of_base = self.dictionary.raw(task)
+            base = self.dictionary.to_predictive(of_base, task.target_mask)
+            channels = [self._features(task, base, c) for c in range(task.dim_y)]
+        # (B, M, Dy, 3, K): the head wants the channels behind the kinds of numbers.
+        change = torch.stack([self.network(f.to(self.dtype)) for f in channels], 2)
+        change = change * task.context_mask.any(1)[:, None, :, None]
+        change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
+        return torch.cat([of_base, change.to(of_base)], -1)
+
+    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
+        """Return what seasons the dictionary found in every task and channel."""
+        return self.dictionary.rhythms(task)
+
+    def _features(self, task: Task, base: Predictive, channel: int) -> Float[Tensor, "B M F"]:
+        """Describe every target of a channel in numbers that do not depend on units."""
+        series, place = _Series.of(task, channel), _Place(task, base, channel)
+        around = [
+            place.neighbour(series, step) for step in range(-self.neighbours, self.neighbours)
+        ]
+        nearest = torch.stack([a[..., 0] for a in around]).amin(0)
+        scores = [place.score(mark) for mark in series.marks]
+        here = torch.stack([*scores, *place.of_base(series), nearest], -1)
+        shape = torch.stack(series.shape, -1)[:, None].expand(-1, here.shape[1], -1)
+        return torch.cat([*around, here, shape], -1)
+
+
+class _Series(NamedTuple):
+    """The observations of one channel, sorted, and what they look like as a set."""
+
+    x: Float[Tensor, "B N"]  # infinite where there is none
+    y: Float[Tensor, "B N"]
+    exists: Bool[Tensor, "B N"]
+    gap: Float[Tensor, "B 1"]  # the typical one
+    marks: list[Float[Tensor, " B"]]  # smallest, largest, median
+    shape: list[Float[Tensor, " B"]]
+
+    @classmethod
+    def of(cls, task: Task, channel: int) -> _Series:
+        seen = task.context_mask[..., channel]
+        x, order = torch.where(seen, task.x_context[..., 0].double(), torch.inf).sort(1)
+        y = task.y_context[..., channel].double().gather(1, order)
+        exists = x.isfinite()
+        if not x.shape[1]:
+            x, y = x.new_full((len(x), 1), torch.inf), x.new_zeros(len(x), 1)
+            exists = x.isfinite()
+        known = torch.where(exists, y, torch.nan)
+        low = torch.where(exists, y, torch.inf).amin(1)
+        high = torch.where(exists, y, -torch.inf).amax(1)
+        marks = [low.nan_to_num(posinf=0.0), high.nan_to_num(neginf=0.0)]
+        marks.append(known.nanmedian(1).values.nan_to_num())
+        gap = typical_gap(x[..., None], exists[..., None])[..., 0]
+        return cls(x, y, exists, gap, marks, _shape(known, low))
+
+
+def _shape(known: Float[Tensor, "B N"], low: Float[Tensor, " B"]) -> list[Float[Tensor, " B"]]:
+    """Describe values by their number, skew, tails, ties and steps."""
+    exists = ~known.isnan()
+    count = exists.sum(1).double()
+    z = known - known.nanmean(1, keepdim=True)
+    spread = (z**2).nanmean(1, keepdim=True).sqrt().clamp(min=1e-300)
+    z = z / spread
+    steps = torch.where(exists[:, 1:] & exists[:, :-1], z.diff(dim=1), torch.nan)
+    swing = (steps**2).nanmean(1)
+    ties = (steps == 0).sum(1) / count.clamp(min=1)
+    at_low = (known == low[:, None]).sum(1) / count.clamp(min=1)
+    zeros = (known == 0).sum(1) / count.clamp(min=1)
+    found = [
+        count.log1p(),
+        1 / count.clamp(min=1),
+        (z**3).nanmean(1).asinh(),
+        (z**4).nanmean(1).asinh(),
+        swing.clamp(min=1e-6).log(),
+        ((steps**4).nanmean(1) / (swing**2).clamp(min=1e-12)).asinh(),
+        ties,
+        at_low,
+        zeros,
+    ]
+    return [part.nan_to_num(posinf=0.0, neginf=0.0) for part in found]
+
+
+class _Place:
+    """The targets of one channel, and the distribution that the dictionary predicts there."""
+
+    def __init__(self, task: Task, base: Predictive, channel: int) -> None:
+        self.base, self.channel = base, channel
+        self.x = task.x_target[..., 0].double()  # (B, M)
+
+    def neighbour(self, series: _Series, step: int) -> Float[Tensor, "B M 3"]:
+        """Return the distance of a neighbour, the score of its value, and whether it exists.
+
+        Steps count from the first observation that is not before the target.
+        """
+        place = torch.searchsorted(series.x, self.x.contiguous()) + step
+        inside = (place >= 0) & (place < series.x.shape[1])
+        place = place.clamp(0, series.x.shape[1] - 1)
+        exists = inside & series.exists.gather(1, place)
+        away = torch.where(exists, series.x.gather(1, place) - self.x, 0).abs()
+        away = torch.where(exists, _logarithmic(away / series.gap), _FARTHEST)
+        score = torch.where(exists, self._score(series.y.gather(1, place)), 0)
+        return torch.stack([away, score, exists.double()], -1)
+
+    def score(self, mark: Float[Tensor, " B"]) -> Float[Tensor, "B M"]:
+        """Return the score that one value of a series would have at every target."""
+        return self._score(mark[:, None].expand(self.x.shape))
+
+    def _score(self, value: Float[Tensor, "B M"]) -> Float[Tensor, "B M"]:
+        everywhere = value[..., None].expand(self.base.mask.shape)
+        score = self.base.score(everywhere)[..., self.channel]
+        return score.clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
+
+    def of_base(self, series: _Series) -> list[Float[Tensor, "B M"]]:
+        """Describe the predicted distribution, and where the target lies among the observations."""
+        known = torch.where(series.exists, series.y, torch.nan)
+        centre = known.nanmean(1, keepdim=True)
+        spread = ((known - centre) ** 2).nanmean(1, keepdim=True).sqrt().clamp(min=1e-300)
+        deviation = self.base.stddev[..., self.channel]
+        last = torch.where(series.exists, series.x, -torch.inf).amax(1, keepdim=True)
+        beyond = torch.maximum(series.x[:, :1] - self.x, self.x - last).clamp(min=0)
+        found = [
+            (deviation / spread).clamp(1e-6, 1e6).log(),
+            ((self.base.mean[..., self.channel] - centre) / spread).asinh(),
+            _logarithmic(beyond / series.gap),
+            self._score(torch.zeros_like(self.x)),
+        ]
+        return [part.nan_to_num().clamp(-20, 20) for part in found]
+
+
+def _logarithmic(gaps: Tensor) -> Tensor:
+    return gaps.log1p().clamp(max=_FARTHEST)

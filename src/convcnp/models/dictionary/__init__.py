@@ -1,0 +1,1 @@
+"""A dictionary of Gaussian processes, averaged by evidence: predictions without any training."""

@@ -1,0 +1,120 @@
+"""Which kernels the dictionary holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor
+
+from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Entries
+
+Base = tuple[int, float, float, float]  # shape, length scale, period, sharpness
+Kernel = dict[Base, float]  # weights that sum to one
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Length scales in gaps, shares of parts, and noise relative to the kernel's variance.
+
+    Args:
+        smooth: Length scales of EQ kernels.
+        rough: Of Matern-3/2 kernels.
+        roughest: Of Matern-1/2 kernels.
+        slow: Of the slow part of sums, EQ.
+        fast: Of their fast part, Matern-3/2.
+        shares: Of the fast part's variance in a sum.
+        sharpness: Of the periodic factor: a pure sine, and a pointed season.
+        drifts: Length scales of a season's change, in periods; infinite for an exact one.
+        damped: Length scales of sines that a rough envelope damps, in periods.
+        beside: What stands beside a season: shape, length scale in gaps, and share.
+        noises: For kernels of one part.
+        few_noises: For kernels of several.
+    """
+
+    smooth: tuple[float, ...] = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0, 25.0, 40.0, 80.0)
+    rough: tuple[float, ...] = (1.5, 3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 250.0)
+    roughest: tuple[float, ...] = (1.5, 4.0, 10.0, 25.0, 60.0, 200.0)
+    slow: tuple[float, ...] = (10.0, 25.0, 60.0, 150.0)
+    fast: tuple[float, ...] = (1.5, 4.0)
+    shares: tuple[float, ...] = (0.1, 0.5)
+    sharpness: tuple[float, ...] = (0.0, 1.5)
+    drifts: tuple[float, ...] = (2.5, 8.0, math.inf)
+    damped: tuple[float, ...] = (0.7, 2.0, 6.0)
+    beside: tuple[tuple[int, float, float], ...] = (
+        (EQ, 25.0, 0.1),
+        (EQ, 60.0, 0.5),
+        (MATERN32, 3.0, 0.2),
+        (MATERN12, 25.0, 0.5),
+    )
+    noises: tuple[float, ...] = (1e-5, 1e-3, 1e-2, 0.06, 0.3, 1.5)
+    few_noises: tuple[float, ...] = (1e-4, 0.02, 0.3)
+
+    def plain(self) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield the kernels without a period, and their noise levels."""
+        kinds = ((EQ, self.smooth), (MATERN32, self.rough), (MATERN12, self.roughest))
+        for shape, scales in kinds:
+            for scale in scales:
+                yield {_base(shape, scale): 1.0}, self.noises
+        for slow, fast, share in product(self.slow, self.fast, self.shares):
+            kernel = {_base(EQ, slow): 1 - share, _base(MATERN32, fast): share}
+            yield kernel, self.few_noises
+
+    def periodic(self, period: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield the kernels with this period, and their noise levels."""
+        for drift in self.damped:
+            yield {(MATERN32, drift * period, period, 0.0): 1.0}, self.noises[:-1]
+            yield {(MATERN12, 2 * drift * period, period, 0.0): 1.0}, self.noises[:-1]
+        for sharpness, drift in product(self.sharpness, self.drifts):
+            season = (EQ, min(drift * period, 1e6), period, sharpness)
+            for shape, scale, share in self.beside:
+                yield {season: 1 - share, _base(shape, scale): share}, self.few_noises
+
+
+def _base(shape: int, length_scale: float) -> Base:
+    return shape, length_scale, math.inf, 0.0
+
+
+def assembled(
+    kernels: Sequence[tuple[Kernel, Sequence[float]]],
+    log_prior: Sequence[float],
+    family: Sequence[int],
+) -> Entries:
+    """Collect kernels, each at its noise levels, with its log prior and family, into entries."""
+    bases = list(dict.fromkeys(base for kernel, _ in kernels for base in kernel))
+    place = {base: i for i, base in enumerate(bases)}
+    weights = torch.zeros(len(kernels), len(bases), dtype=torch.float64)
+    rows = [(i, place[b], w) for i, (kernel, _) in enumerate(kernels) for b, w in kernel.items()]
+    row, column, weight = zip(*rows, strict=True)
+    weights[list(row), list(column)] = torch.tensor(weight, dtype=torch.float64)
+    levels = [(i, noise) for i, (_, noises) in enumerate(kernels) for noise in noises]
+    kernel = torch.tensor([i for i, _ in levels])
+    return Entries(
+        _bases(bases),
+        weights,
+        kernel,
+        torch.tensor([noise for _, noise in levels], dtype=torch.float64),
+        torch.tensor(log_prior, dtype=torch.float64)[kernel],
+        torch.tensor(family)[kernel],
+    )
+
+
+def _bases(bases: Sequence[Base]) -> Bases:
+    shape, *others = zip(*bases, strict=True)
+    columns: list[Tensor] = [torch.tensor(values, dtype=torch.float64) for values in others]
+    return Bases(torch.tensor(shape), *columns)
+
+
+def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations: int) -> Entries:
+    """Return the dictionary of a series: a period is the best of many, for which it pays."""
+    kernels = list(catalogue.plain())
+    log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
+    for number, period in enumerate(periods, 1):
+        seasonal = list(catalogue.periodic(period))
+        kernels += seasonal
+        log_prior += [-math.log(max(num_observations, 2))] * len(seasonal)
+        family += [number] * len(seasonal)
+    return assembled(kernels, log_prior, family)

@@ -1,0 +1,148 @@
+"""From many weighed Student-t distributions to a mixture of few Gaussians."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+_PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Gaussian
+_FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
+_REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
+_WIDEST = 1.5  # standard deviations of the observed logarithms
+_SURPRISE_WIDTH = 2.0  # spreads of the series
+_BANDS = 4  # Gaussians that stand for all the distributions that weigh least
+
+
+@dataclass(frozen=True)
+class Components:
+    """Gaussians of a mixture at every target, of the values or of their logarithms."""
+
+    weight: Float[Tensor, "c m"]
+    location: Float[Tensor, "c m"]
+    scale: Float[Tensor, "c m"]
+    is_log: Bool[Tensor, " c"]
+
+    def __len__(self) -> int:
+        return len(self.is_log)
+
+    def packed(self) -> Float[Tensor, "m 4 c"]:
+        """Return log weights, locations, scales and kinds, as `LogMixtureHead` takes them."""
+        kind = self.is_log[:, None].to(self.scale).expand_as(self.scale)
+        return torch.stack([self.weight.log(), self.location, self.scale, kind]).permute(2, 0, 1)
+
+    def __getitem__(self, chosen: slice | Tensor) -> Components:
+        return Components(
+            *(self.weight[chosen], self.location[chosen]),
+            *(self.scale[chosen], self.is_log[chosen]),
+        )
+
+
+def joined(parts: list[Components]) -> Components:
+    """Put components side by side."""
+    return Components(
+        torch.cat([part.weight for part in parts]),
+        torch.cat([part.location for part in parts]),
+        torch.cat([part.scale for part in parts]),
+        torch.cat([part.is_log for part in parts]),
+    )
+
+
+def as_gaussians(students: Components, freedom: float, most: int) -> Components:
+    """Write Student-t distributions, the heaviest first, as at most so many Gaussians."""
+    weights, factors = student_nodes(freedom)
+    students = condensed(students, most // len(weights))
+    return joined(
+        [
+            Components(
+                students.weight * weight,
+                students.location,
+                students.scale * factor,
+                students.is_log,
+            )
+            for weight, factor in zip(weights, factors, strict=True)
+        ]
+    )
+
+
+def student_nodes(freedom: float) -> tuple[list[float], list[float]]:
+    r"""Return weights and factors of the Gaussians that make up a Student-t of scale one.
+
+    The logarithm of its random precision, :math:`\log \chi^2_\nu / \nu`, is nearly Gaussian, of
+    mean :math:`\psi(\nu/2) - \log(\nu/2)` and variance :math:`\psi_1(\nu/2)`; three nodes of
+    Gauss-Hermite quadrature stand for it. With plenty of data one Gaussian does.
+    """
+    if freedom >= _PLENTY:
+        return [1.0], [(freedom / (freedom - 2)) ** 0.5]
+    half = torch.tensor(max(freedom, _FEWEST) / 2, dtype=torch.float64)
+    centre = torch.digamma(half) - half.log()
+    nodes = half.new_tensor([-(3**0.5), 0.0, 3**0.5]) * torch.polygamma(1, half).sqrt()
+    return [1 / 6, 2 / 3, 1 / 6], torch.exp(-0.5 * (centre + nodes)).tolist()
+
+
+def condensed(components: Components, most: int) -> Components:
+    """Keep the heaviest, which come first; the others are merged, values and logarithms apart."""
+    if len(components) <= most:
+        return components
+    kept = components[: most - _BANDS]
+    rest = components[most - _BANDS :]
+    kinds = [rest[rest.is_log == kind] for kind in (False, True)]
+    kinds = [kind for kind in kinds if len(kind)]
+    bands = [merged(kind, _BANDS // len(kinds)) for kind in kinds]
+    return joined([kept, *bands])
+
+
+def merged(components: Components, bands: int) -> Components:
+    """Merge components of like scale, at every target, into Gaussians of the same moments."""
+    scale, order = components.scale.sort(dim=0, stable=True)
+    weight, location = components.weight.gather(0, order), components.location.gather(0, order)
+    middle = weight.cumsum(0) - weight / 2
+    band = (middle / weight.sum(0) * bands).long().clamp(max=bands - 1)  # (c, m)
+
+    def sums(values: Tensor) -> Tensor:
+        return values.new_zeros(bands, values.shape[1]).scatter_add_(0, band, values)
+
+    total = sums(weight)
+    some = torch.where(total > 0, total, 1)
+    centre = sums(weight * location) / some
+    spread = scale**2 + (location - centre.gather(0, band)) ** 2
+    variance = sums(weight * spread) / some
+    variance = torch.where(total > 0, variance, 1)
+    return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
+
+
+def with_surprise(components: Components, share: float, level: float, spread: float) -> Components:
+    """Leave a share of the probability to what no entry foresees: an outlier, the first zero.
+
+    It is a Gaussian around the level of the series, several times as wide as its values.
+    """
+    if share == 0:
+        return components
+    shape = (1, components.weight.shape[1])
+    wide = Components(
+        components.weight.new_full(shape, share),
+        components.location.new_full(shape, level),
+        components.scale.new_full(shape, _SURPRISE_WIDTH * spread),
+        components.is_log.new_zeros(1),
+    )
+    return joined([replace(components, weight=(1 - share) * components.weight), wide])
+
+
+def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:
+    """Keep components of logarithms within reach of the observed ones.
+
+    Otherwise a line in logarithms, far from all observations, or the heavy tails of a few
+    observations would make means that nobody believes, or that are no numbers.
+    """
+    low, high = float(logarithms.min()), float(logarithms.max())
+    reach = max((high - low) / 2, _REACH)
+    widest = max(_WIDEST * spread, _REACH)
+    is_log = components.is_log[:, None]
+    near = components.location.clamp(low - reach, high + reach)
+    return replace(
+        components,
+        location=torch.where(is_log, near, components.location),
+        scale=torch.where(is_log, components.scale.clamp(max=widest), components.scale),
+    )

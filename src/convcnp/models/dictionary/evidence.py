@@ -1,0 +1,266 @@
+"""Marginal likelihoods and posteriors of all entries at once, the mean and scale integrated out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.series import Series
+
+_MEANS = 2  # a constant and a line
+_ON_LATTICE = 1e-6  # of a step
+_IN_CACHE = 2**17  # numbers in double precision
+_NO_SPAN = 1e12  # in gaps: one time tells of no line
+_BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
+
+
+@dataclass(frozen=True)
+class Prior:
+    r"""What is believed of every entry's mean and scale before anything is seen.
+
+    Values are :math:`z = \beta_0 + \beta_1 h(x) + f(x) + \varepsilon`, with :math:`h` from -1 to 1
+    over the series, :math:`f` and :math:`\varepsilon` of variance :math:`s^2 k` and
+    :math:`s^2 \sigma^2`. The constant is flat, the slope :math:`\beta_1 \sim N(0, s^2 \tau^2)`,
+    the scale :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
+    """
+
+    freedom: float = 0.5  # a
+    rate: float = 0.75  # b
+    trend: float = 0.25  # tau
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the line of the mean is -1 and 1: the ends of the whole series."""
+
+    middle: float
+    half: float
+
+    @classmethod
+    def of(cls, series: Series) -> Frame:
+        """Return the frame of a whole series."""
+        half = series.span / 2
+        return cls(float(series.x[0]) + half, half if half > 0 else _NO_SPAN)
+
+    def moved(self, by: float) -> Frame:
+        """Return the frame for times that start elsewhere."""
+        return Frame(self.middle - by, self.half)
+
+    def means(self, x: Float[Tensor, " n"]) -> Float[Tensor, "2 n"]:
+        """Return the constant and the line at these times."""
+        return torch.stack([torch.ones_like(x), (x - self.middle) / self.half])
+
+
+def lower_covariances(
+    entries: Entries, series: Series, pairs: Int[Tensor, "2 p"]
+) -> Float[Tensor, "k p"]:
+    """Return every kernel between pairs of a series' times, without noise.
+
+    On a lattice each kernel is evaluated once per different lag.
+    """
+    if series.step is None:
+        return entries.kernels((series.x[pairs[0]] - series.x[pairs[1]]).abs())
+    ticks = series.ticks
+    return _looked_up(entries, series.step, ticks[pairs[0]] - ticks[pairs[1]], series.x)
+
+
+def cross_covariances(
+    entries: Entries, series: Series, at: Float[Tensor, " m"]
+) -> Float[Tensor, "k n m"]:
+    """Return every kernel between the times of a series and others.
+
+    Every other time is looked at on its own, so that those beside it change nothing.
+    """
+    if series.step is None:
+        return entries.kernels((series.x[:, None] - at).abs())
+    ticks = (at / series.step).round()
+    on_lattice = (at / series.step - ticks).abs() < _ON_LATTICE
+    # A time far away would need a table as long as its distance.
+    on_lattice &= (ticks - series.ticks[0]).abs() <= 2 * (series.ticks[-1] - series.ticks[0])
+    lag = series.ticks[:, None] - ticks.long()
+    if on_lattice.all():
+        return _looked_up(entries, series.step, lag, at)
+    if not on_lattice.any():
+        return entries.kernels((series.x[:, None] - at).abs())
+    values = at.new_empty(len(entries.weights), series.num_times, len(at))
+    values[:, :, on_lattice] = _looked_up(entries, series.step, lag[:, on_lattice], at)
+    values[:, :, ~on_lattice] = entries.kernels((series.x[:, None] - at[~on_lattice]).abs())
+    return values
+
+
+def _looked_up(entries: Entries, step: float, lag: Tensor, like: Tensor) -> Float[Tensor, "k ..."]:
+    lag = lag.abs()
+    longest = int(lag.max()) if lag.numel() else 0
+    table = entries.kernels(torch.arange(longest + 1).to(like) * step)
+    return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the evidence of every entry needs to know of a series, or of several together."""
+
+    log_determinant: Float[Tensor, " e"]
+    squares: Float[Tensor, "e r"]
+    freedom: float  # observations less one, for the constant
+    log_volume: Float[Tensor, " r"]
+
+    def log_evidence(self, prior: Prior) -> Float[Tensor, "e r"]:
+        r"""Return the log marginal likelihood of the observations, up to a constant.
+
+        .. math:: -\tfrac12 \log |K + \Sigma| - \tfrac12 \log |G| \tau^2
+                  - \Big(a + \frac{N - 1}{2}\Big) \log \Big(b + \frac Q2\Big)
+                  + \log \Big|\frac{dz}{dy}\Big|
+        """
+        scale = (prior.rate + self.squares / 2).log()
+        shape = prior.freedom + self.freedom / 2
+        evidence = self.log_volume - 0.5 * self.log_determinant[:, None] - shape * scale
+        return evidence.nan_to_num(nan=-torch.inf, posinf=-torch.inf)
+
+    def variance(self, prior: Prior) -> Float[Tensor, "e r"]:
+        """Return the scale's posterior: the squared scale of a Student-t distribution."""
+        return (2 * prior.rate + self.squares) / (2 * prior.freedom + self.freedom)
+
+
+def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
+    """Add up what independent stretches of a series say; where they overlap, only a share."""
+    return Summary(
+        share * torch.stack([each.log_determinant for each in summaries]).sum(0),
+        share * torch.stack([each.squares for each in summaries]).sum(0),
+        share * sum(each.freedom for each in summaries),
+        share * torch.stack([each.log_volume for each in summaries]).sum(0),
+    )
+
+
+@dataclass(frozen=True)
+class Factored:
+    r"""All entries' Cholesky factors of one series, and what follows from them.
+
+    With :math:`L L^\top = K + \Sigma`, whitened means :math:`A = L^{-1} H^\top` and values
+    :math:`u = L^{-1} z`, the mean's precision is :math:`G = A^\top A + \text{diag}(0, \tau^{-2})`,
+    its estimate :math:`\hat\beta = G^{-1} A^\top u`, and the sum of squares left over
+    :math:`Q = u^\top u - u^\top A \hat\beta`.
+    """
+
+    factor: Float[Tensor, "e n n"]
+    means: Float[Tensor, "e 2 n"]  # A, transposed
+    values: Float[Tensor, "e r n"]  # u, transposed
+    precision: Float[Tensor, "e 2 2"]  # G
+    estimate: Float[Tensor, "e r 2"]
+    summary: Summary
+
+
+def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Factored:
+    """Factorise every entry once: the values and the mean are bordered to the covariance."""
+    n = series.num_times
+    factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, frame))
+    whitened = factor[:, n:, :n]
+    means, values = whitened[:, :_MEANS], whitened[:, _MEANS:]
+    precision = means @ means.mT
+    precision[:, 1, 1] += prior.trend**-2
+    projected = values @ means.mT  # (e, r, 2)
+    estimate = torch.linalg.solve_ex(precision, projected.mT)[0].mT
+    squares = ((values**2).sum(2) - (projected * estimate).sum(2)).clamp(min=0)
+    log_determinant = 2 * factor.diagonal(dim1=1, dim2=2)[:, :n].log().sum(1)
+    log_determinant = log_determinant + _log_det(precision) + 2 * math.log(prior.trend)
+    # What has no factor has no evidence.
+    log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
+    summary = _with_repeats(log_determinant, squares, entries, series)
+    return Factored(factor[:, :n, :n], means, values, precision, estimate, summary)
+
+
+def _bordered(entries: Entries, series: Series, frame: Frame) -> Float[Tensor, "e s s"]:
+    """Return the lower triangles of the covariances, with means and values as further rows."""
+    n = series.num_times
+    border = torch.cat([frame.means(series.x), series.z])  # (2 + r, n)
+    size = n + len(border)
+    matrix = border.new_zeros(len(entries), size, size)
+    pairs = torch.tril_indices(n, n)
+    kernels = lower_covariances(entries, series, pairs)
+    place = pairs[0] * size + pairs[1]
+    matrix.flatten(1).index_copy_(1, place, kernels.index_select(0, entries.kernel))
+    diagonal = matrix.diagonal(dim1=1, dim2=2)
+    diagonal[:, :n] += entries.noise.to(border)[:, None] / series.count + series.extra
+    diagonal[:, n:] = _BEYOND
+    matrix[:, n:, :n] = border
+    return matrix
+
+
+def _with_repeats(
+    log_determinant: Tensor, squares: Tensor, entries: Entries, series: Series
+) -> Summary:
+    r"""Add what repeated observations tell beyond their averages.
+
+    An average of :math:`c` has noise :math:`\sigma^2 / c`; around it remain :math:`c - 1`
+    differences of variance :math:`\sigma^2` each.
+    """
+    count = float(series.count.sum())
+    if count > series.num_times:
+        noise = entries.noise.to(squares)
+        again = (count - series.num_times) * noise.log() + series.count.log().sum()
+        log_determinant = log_determinant + again
+        squares = squares + series.scatter.sum(1) / noise[:, None]
+    return Summary(
+        log_determinant.double(), squares.double(), count - 1, series.log_volume.double().sum(1)
+    )
+
+
+def _log_det(matrix: Float[Tensor, "e 2 2"]) -> Float[Tensor, " e"]:
+    determinant = matrix[:, 0, 0] * matrix[:, 1, 1] - matrix[:, 0, 1] ** 2
+    return determinant.log()
+
+
+def posterior(
+    found: Factored,
+    entries: Entries,
+    series: Series,
+    frame: Frame,
+    at: Float[Tensor, " m"],
+    pairs: tuple[Int[Tensor, " c"], Int[Tensor, " c"]],
+) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
+    r"""Return mean and variance of new observations at other times, the latter at scale one.
+
+    .. math:: m_* = h_*^\top \hat\beta + B^\top (u - A \hat\beta), \quad
+              v_* = k_{**} + \sigma^2 - B^\top B + R^\top G^{-1} R
+
+    with :math:`B = L^{-1} k_*` and :math:`R = h_* - A^\top B`.
+    """
+    entry, form = pairs
+    mean, variance = at.new_empty(len(entry), len(at)), at.new_empty(len(entry), len(at))
+    used, place = entry.unique(return_inverse=True)
+    # Some entries after the others: all at once would not fit into the processor's cache.
+    for some in used.split(max(1, _IN_CACHE // (series.num_times * len(at)))):
+        own = torch.isin(entry, some)
+        first = int(torch.searchsorted(used, some[0]))
+        chosen = (entry[own], form[own], place[own] - first)
+        mean[own], variance[own] = _conditioned(found, entries, series, frame, at, some, chosen)
+    return mean, variance
+
+
+def _conditioned(
+    found: Factored,
+    entries: Entries,
+    series: Series,
+    frame: Frame,
+    at: Tensor,
+    used: Tensor,
+    chosen: tuple[Tensor, Tensor, Tensor],
+) -> tuple[Tensor, Tensor]:
+    """Return mean and variance of chosen pairs: their entries, forms, and places among `used`."""
+    entry, form, place = chosen
+    some, h = entries[used], frame.means(at)
+    across = cross_covariances(some, series, at).index_select(0, some.kernel)  # (u, n, m)
+    whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
+    rest = h - found.means[used] @ whitened  # (u, 2, m)
+    unsure = (rest * torch.linalg.solve(found.precision[used], rest)).sum(1)
+    explained = torch.linalg.vecdot(whitened, whitened, dim=1)
+    variance = (1 - explained).clamp(min=0) + unsure + some.noise[:, None]
+    estimate = found.estimate[entry, form][:, None]  # (c, 1, 2)
+    left = found.values[entry, form][:, None] - estimate @ found.means[entry]  # (c, 1, n)
+    mean = (estimate @ h + left @ whitened[place])[:, 0]
+    return mean, variance[place]

@@ -1,0 +1,142 @@
+"""GaussianProcessDictionary: a map from a task to a distribution, without weights."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.core.log_mixture import LogMixtureHead
+from convcnp.core.task import Task
+from convcnp.errors import SettingError
+from convcnp.models.base import Model, Rhythm
+from convcnp.models.dictionary.catalogue import Catalogue, entries_for
+from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
+from convcnp.models.dictionary.evidence import Prior
+from convcnp.models.dictionary.funnel import Funnel
+from convcnp.models.dictionary.periodogram import find_periods
+from convcnp.models.dictionary.rhythm import Seen, described
+from convcnp.models.dictionary.series import prepared
+from convcnp.models.dictionary.windows import Fitted, fit
+
+
+class GaussianProcessDictionary(Model):
+    r"""Some 400 Gaussian processes, averaged by how well each explains the observations.
+
+    .. math:: p(y_* \mid D) = \sum_e p(e \mid D) \, p(y_* \mid D, e),
+              \qquad p(e \mid D) \propto p(e) \, p(D \mid e)
+
+    Nothing is trained and nothing is fitted: kernels are in units of the typical gap, seasonal ones
+    at two periods that a periodogram finds in the context; noise comes in levels; a constant, a
+    line and the overall scale are integrated out. Where all values are positive, the logarithms are
+    weighed against the values. Every channel is a series of its own. Without any observation
+    an output is standard normal, in the user's units.
+
+    Up to 384 points a prediction is exact given the entries that the `Funnel` leaves; longer
+    series are predicted by overlapping windows, in time and memory linear in their length.
+
+    Args:
+        num_components: Gaussians of the mixture at every target.
+        surprise: Observations, beside the n that were made and two, that no entry foresees: the
+            next is such a one with probability surprise / (n + 2).
+    """
+
+    def __init__(
+        self,
+        dim_x: int = 1,
+        dim_y: int = 1,
+        *,
+        catalogue: Catalogue | None = None,
+        prior: Prior | None = None,
+        funnel: Funnel | None = None,
+        num_components: int = 24,
+        surprise: float = 0.02,
+    ) -> None:
+        super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
+        if dim_x != 1:
+            raise SettingError(
+                "A dictionary of Gaussian processes takes one input dimension, got dim_x = "
+                f"{dim_x}; use a ConvCNP for the plane."
+            )
+        self.catalogue = catalogue or Catalogue()
+        self.prior = prior or Prior()
+        self.funnel = funnel or Funnel()
+        self.num_components, self.surprise = num_components, surprise
+
+    @classmethod
+    def standard(cls, dim_x: int = 1, dim_y: int = 1) -> GaussianProcessDictionary:
+        """Build the dictionary that ships: all that could be chosen is chosen."""
+        return cls(dim_x, dim_y)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the predictions."""
+        return torch.float64
+
+    @torch.no_grad()
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return the components of every target's mixture, in float64 and the user's units."""
+        shape = (task.batch_size, task.x_target.shape[1], 4, task.dim_y, self.num_components)
+        raw = torch.zeros(shape, dtype=torch.float64)
+        # One standard normal, until something is known.
+        raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
+        for index in range(task.batch_size):
+            for channel in range(task.dim_y):
+                fitted = self._fitted(task, index, channel)
+                asked = task.target_mask[index, :, channel]
+                if fitted is not None and asked.any():
+                    found = self.components(fitted, task.x_target[index, asked, 0])
+                    raw[index, asked, :, channel, : len(found)] = found.packed()
+        return raw.flatten(2).to(task.x_target.device)
+
+    def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
+        observed = task.context_mask[index, :, channel]
+        if not observed.any():
+            return None
+        return self.fit(
+            task.x_context[index, observed, 0], task.y_context[index, observed, channel]
+        )
+
+    @torch.no_grad()
+    def fit(
+        self,
+        x: Float[Tensor, " n"],
+        y: Float[Tensor, " n"],
+        variance: Float[Tensor, " n"] | None = None,
+    ) -> Fitted:
+        """Weigh the entries by the observations of one series, at least one.
+
+        Args:
+            variance: Known variance of every observation's error, in squared units of y.
+        """
+        series = prepared(x, y, variance)
+        periods = find_periods(series.x, series.z, series.step)
+        entries = entries_for(self.catalogue, periods, series.num_times)
+        return fit(series, entries, self.funnel, self.prior)
+
+    @torch.no_grad()
+    def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
+        """Predict a fitted series at any times, in the user's units."""
+        found = as_gaussians(fitted.students(x), fitted.freedom, self.num_components - 1)
+        series = fitted.series
+        if series.logarithms is not None:
+            found = bounded(found, series.logarithms, float(series.scale[1]))
+        share = self.surprise / (series.num_times + 2)
+        return with_surprise(found, share, float(series.level[0]), float(series.scale[0]))
+
+    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
+        """Return what seasons were found in every task and channel, the strongest first."""
+        return [
+            [
+                [] if seen is None else list(map(Rhythm, seen.periods, seen.shares))
+                for seen in channels
+            ]
+            for channels in self.seen(task)
+        ]
+
+    def seen(self, task: Task) -> list[list[Seen | None]]:
+        """Say what was found in every task and channel; nothing where nothing was observed."""
+        return [
+            [described(self._fitted(task, i, c)) for c in range(task.dim_y)]
+            for i in range(task.batch_size)
+        ]

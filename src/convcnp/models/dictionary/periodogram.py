@@ -1,0 +1,181 @@
+"""Periods of a series: a floating-mean Lomb-Scargle periodogram, by FFT."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_PER_RESOLVED = 8  # frequencies per 1 / span
+_FASTEST = 0.48  # cycles per gap: just below what a regular series can tell
+_SLOWEST = 0.8  # cycles in the series
+_CYCLES = 4096.0  # in the series at most: clusters a century apart must not need longer sums
+_PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
+_LONGEST = 4096  # points; of a longer series the middle is searched
+_RIDGE = 1e-9  # keeps least squares solvable where waves agree on all times
+_WIDTH = 1.0  # in 1 / span: a peak is no wider than this
+
+
+def power(
+    x: Float[Tensor, " n"], y: Float[Tensor, "r n"], frequency: Float[Tensor, " f"]
+) -> Float[Tensor, "r f"]:
+    r"""Return the share of variance that a sine and a constant explain at every frequency.
+
+    By direct sums, in the notation of Zechmeister and Kürster (2009).
+    """
+    y = _centred(y)
+    wave = torch.exp(2j * math.pi * frequency[:, None] * x)  # (f, n)
+    # Twice the frequency is the square of the wave.
+    with_y = (wave @ y.to(wave).T).T / len(x)
+    return _explained(wave.mean(1), (wave**2).mean(1), with_y, y)
+
+
+def _centred(y: Tensor) -> Tensor:
+    return y - y.mean(1, keepdim=True)
+
+
+def _explained(once: Tensor, twice: Tensor, with_y: Tensor, y: Tensor) -> Tensor:
+    """Return the normalised power from the means of e^{iwt}, e^{2iwt} and y e^{iwt}.
+
+    `y` has mean zero, so that its products with the waves need no correction.
+    """
+    cosine, sine = once.real, once.imag
+    cc = (1 + twice.real) / 2 - cosine**2
+    ss = (1 - twice.real) / 2 - sine**2
+    cs = twice.imag / 2 - cosine * sine
+    yc, ys = with_y.real, with_y.imag  # (r, f)
+    determinant = cc * ss - cs**2
+    explained = ss * yc**2 + cc * ys**2 - 2 * cs * yc * ys
+    total = (y**2).mean(1, keepdim=True)
+    # Where sine and cosine agree on all times (twice the sampling rate), nothing is explained.
+    solvable = (determinant > 1e-6) & (total > 0)
+    return torch.where(solvable, explained / (total * determinant), 0).clamp(0, 1)
+
+
+class Periodogram:
+    """The power of one or more forms of a series, at all frequencies worth a look.
+
+    Args:
+        x: Times in gaps, increasing from zero.
+        step: Of the lattice on which all times lie; their sums are then exact.
+    """
+
+    def __init__(self, x: Float[Tensor, " n"], step: float | None) -> None:
+        self.x = x
+        self.span = float(x[-1] - x[0])
+        self.fastest = min(_FASTEST, _CYCLES / self.span)
+        self.step = min(1.0, 1 / (_PER_CYCLE * self.fastest)) if step is None else step
+        cells = round(self.span / self.step) + 2
+        self.length = 2 ** math.ceil(math.log2(_PER_RESOLVED * cells))
+        resolution = 1 / (self.length * self.step)
+        self.first = math.ceil(_SLOWEST / self.span / resolution)
+        self.last = int(min(self.fastest / resolution, self.length / 2 - 1))
+        self.frequency = torch.arange(self.first, self.last + 1).to(x) * resolution
+        ones = self._sums(torch.ones_like(x)[None])[0] / len(x)  # all frequencies
+        index = torch.arange(self.first, self.last + 1)
+        self.once, self.twice = ones[index], _at(ones, 2 * index, self.length)
+
+    def __call__(self, y: Float[Tensor, "r n"]) -> Float[Tensor, "r f"]:
+        """Return the share of variance explained at every frequency."""
+        y = _centred(y)
+        with_y = self._sums(y)[:, self.first : self.last + 1] / len(self.x)
+        return _explained(self.once, self.twice, with_y, y)
+
+    def _sums(self, values: Float[Tensor, "r n"]) -> Tensor:
+        """Return the sums of value times e^{iwt}, at multiples of the resolution."""
+        ticks = (self.x - self.x[0]) / self.step
+        below = ticks.floor() if (ticks - ticks.round()).abs().max() > 1e-5 else ticks.round()
+        share = ticks - below
+        grid = values.new_zeros(len(values), self.length)
+        grid.index_add_(1, below.long(), values * (1 - share))
+        grid.index_add_(1, below.long() + 1, values * share)
+        # The FFT has the other sign.
+        return torch.fft.rfft(grid).conj()
+
+
+def _at(spectrum: Tensor, index: Tensor, length: int) -> Tensor:
+    """Look up a real signal's spectrum beyond its half: the other half mirrors it."""
+    beyond = index > length // 2
+    value = spectrum[torch.where(beyond, length - index, index)]
+    return torch.where(beyond, value.conj(), value)
+
+
+def find_periods(
+    x: Float[Tensor, " n"], z: Float[Tensor, "r n"], step: float | None
+) -> list[float]:
+    """Return up to two periods in gaps, from the observations alone.
+
+    The first is that of the highest power. The second stands highest above a power-law background
+    once the first and its harmonics are taken out. The forms of a series are pooled.
+    """
+    if len(x) < 8:
+        return []
+    middle = slice(max((len(x) - _LONGEST) // 2, 0), (len(x) + _LONGEST) // 2)
+    x, z = x[middle] - x[middle][0], z[:, middle]
+    spectrum = Periodogram(x, step)
+    if len(spectrum.frequency) < 3:
+        return []
+    highest = _highest(spectrum, spectrum(_without(x, z, None)).mean(0))
+    found = _refined(x, z, highest, spectrum.span)
+    rest = _without(x, z, found)
+    left = spectrum(rest).mean(0)
+    height = left.clamp(min=1e-9).log()
+    height = height - _power_law(spectrum.frequency.log(), height)
+    near = (spectrum.frequency[:, None] - found * torch.arange(1, 9)).abs() < _WIDTH / spectrum.span
+    height = torch.where(near.any(1), -torch.inf, height)
+    if not height.isfinite().any():
+        return [1 / found]
+    second = _refined(x, rest, _highest(spectrum, height), spectrum.span)
+    return [1 / found, 1 / second]
+
+
+def _highest(spectrum: Periodogram, height: Tensor) -> float:
+    return float(spectrum.frequency[height.argmax()])
+
+
+def _refined(x: Tensor, z: Tensor, frequency: float, span: float) -> float:
+    """Return the frequency of the peak's top, to a thousandth of what the span resolves.
+
+    A line is fitted beside: taken out before, it would pull slow periods aside. The second
+    harmonic halves the error where a season is no pure sine.
+    """
+    width = 1 / (_PER_RESOLVED * span)
+    for _ in range(3):
+        near = frequency + width * torch.linspace(-1, 1, 9).to(x)
+        near = near[near > 0]
+        frequency = float(near[_beside_line(x, z, near).argmax()])
+        width /= 4
+    return frequency
+
+
+def _beside_line(x: Tensor, z: Tensor, frequency: Tensor) -> Tensor:
+    """Return what a line and two harmonics explain at every frequency, over all forms."""
+    angle = 2 * math.pi * frequency[:, None] * x  # (f, n)
+    line = (x / x[-1] - 0.5).expand_as(angle)
+    cosine, sine = angle.cos(), angle.sin()
+    twice = cosine**2 - sine**2, 2 * cosine * sine
+    design = torch.stack([torch.ones_like(angle), line, cosine, sine, *twice], 1)
+    gram = design @ design.mT + _RIDGE * len(x) * torch.eye(6).to(x)  # (f, 6, 6)
+    seen = design @ z.T  # (f, 6, r)
+    explained = (seen * torch.linalg.solve(gram, seen)).sum(1)
+    return (explained / (z**2).sum(1).clamp(min=1e-300)).sum(1)
+
+
+def _without(x: Tensor, z: Tensor, frequency: float | None) -> Tensor:
+    """Take a line out, and two harmonics of a frequency if there is one, by least squares."""
+    columns = [torch.ones_like(x), x / x[-1] - 0.5]
+    if frequency is not None:
+        angle = 2 * math.pi * frequency * x
+        columns += [wave(k * angle) for k in (1, 2) for wave in (torch.cos, torch.sin)]
+    design = torch.stack(columns, 1)  # (n, c)
+    gram = design.T @ design + _RIDGE * len(x) * torch.eye(len(columns)).to(x)
+    return z - (design @ torch.linalg.solve(gram, design.T @ z.T)).T
+
+
+def _power_law(log_frequency: Tensor, log_power: Tensor) -> Tensor:
+    """Return the least-squares line through the logarithms."""
+    away = log_frequency - log_frequency.mean()
+    slope = (away * log_power).mean() / (away**2).mean()
+    return log_power.mean() + slope * away

@@ -1,0 +1,92 @@
+"""What the dictionary found in a series, for people to read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+
+from convcnp.models.dictionary.evidence import Frame, cross_covariances, factored
+from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
+from convcnp.models.dictionary.windows import Fitted, windows
+
+_EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
+_SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found in one series, in its own units.
+
+    Args:
+        periods: Those that a chosen entry uses, the one that explains most first.
+        shares: The share of the observations' variance that each explains.
+        gap: The typical gap between observations.
+        kernel: The most likely entry in words, lengths in gaps.
+        logarithm: The probability that the logarithm is the better scale.
+    """
+
+    periods: tuple[float, ...]
+    shares: tuple[float, ...]
+    gap: float
+    kernel: str
+    logarithm: float
+
+
+def described(fitted: Fitted | None) -> Seen | None:
+    """Put a fitted series into words and shares."""
+    if fitted is None:
+        return None
+    shares = {p: share for p, share in explained(fitted).items() if share >= _SLIGHT}
+    found = sorted(shares.items(), key=lambda item: -item[1])
+    weighed, gap = fitted.weighed, fitted.series.gap
+    return Seen(
+        tuple(period * gap for period, _ in found),
+        tuple(share for _, share in found),
+        gap,
+        _words(fitted.entries, int(weighed.entry[0])),
+        float(weighed.weight[weighed.form == 1].sum()),
+    )
+
+
+def explained(fitted: Fitted) -> dict[float, float]:
+    """Return the share of variance that each period's part of the posterior mean explains."""
+    period = fitted.entries.bases.period
+    present = period[period.isfinite() & (fitted.entries.weights != 0).any(0)].unique().tolist()
+    every = windows(fitted.series.x)
+    middle = every[len(every) // 2]
+    series = fitted.series.part(middle.start, middle.stop)
+    frame = Frame.of(series)
+    found = fitted.whole or factored(fitted.entries, series, frame, fitted.prior)
+    pairs = fitted.weighed.entry, fitted.weighed.form
+    left = found.values[pairs] - (found.estimate[pairs][:, None] @ found.means[pairs[0]])[:, 0]
+    factor = found.factor[pairs[0]]
+    strength = torch.linalg.solve_triangular(factor.mT, left[..., None], upper=True)  # (c, n, 1)
+    total = series.z.var(1).clamp(min=1e-12)[pairs[1]]
+    shares = {}
+    for p in present:
+        kernel = cross_covariances(only(fitted.entries, p), series, series.x)
+        kernel = kernel[fitted.entries.kernel[pairs[0]]]
+        part = (kernel @ strength)[..., 0].var(1) / total  # (c,)
+        shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
+    return shares
+
+
+def only(entries: Entries, period: float) -> Entries:
+    """Return the entries with nothing but the parts of one period."""
+    return replace(entries, weights=torch.where(entries.bases.period == period, entries.weights, 0))
+
+
+def _words(entries: Entries, entry: int) -> str:
+    weights, bases = entries.weights[entries.kernel[entry]], entries.bases
+    parts = [_part(bases, i) for i in weights.nonzero()[:, 0].tolist()]
+    return f"{' + '.join(parts)}, noise {entries.noise[entry]:.2g}"
+
+
+def _part(bases: Bases, i: int) -> str:
+    scale, period = float(bases.length_scale[i]), float(bases.period[i])
+    if period == math.inf:
+        return f"{NAMES[int(bases.shape[i])]} over {scale:.3g} gaps"
+    drift = "exact" if scale > _EXACT * period else f"drifting over {scale / period:.3g} periods"
+    return f"a rhythm of {period:.3g} gaps, {drift}"

@@ -1,0 +1,154 @@
+"""Predictions of the chosen entries: of a short series at once, of a long one by windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.models.dictionary.components import Components
+from convcnp.models.dictionary.evidence import (
+    Factored,
+    Frame,
+    Prior,
+    Summary,
+    factored,
+    pooled,
+    posterior,
+)
+from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
+from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.series import Series
+
+_CORE, _MARGIN = 256, 64  # points of a window, and those it sees on either side
+_WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
+_BLEND = 32  # points before and after a seam over which two windows blend
+_WEIGHING = 8  # windows at most from which the weights of a long series come
+
+
+@dataclass(frozen=True)
+class Window:
+    """A stretch of the series that predicts on its own, and where its say begins and ends."""
+
+    start: int
+    stop: int
+    rise: tuple[float, float] | None  # times between which it takes over from the one before
+    fall: tuple[float, float] | None  # and hands over to the next
+
+    def share(self, at: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
+        """Return how much of the prediction at every time is this window's."""
+        share = torch.ones_like(at)
+        if self.rise is not None:
+            share = share * ((at - self.rise[0]) / (self.rise[1] - self.rise[0])).clamp(0, 1)
+        if self.fall is not None:
+            share = share * ((self.fall[1] - at) / (self.fall[1] - self.fall[0])).clamp(0, 1)
+        return share
+
+    def targets(self, ordered: Float[Tensor, " m"]) -> slice:
+        """Return which of the sorted times it has a say at."""
+        first = 0 if self.rise is None else int(torch.searchsorted(ordered, self.rise[0]))
+        last = len(ordered) if self.fall is None else int(torch.searchsorted(ordered, self.fall[1]))
+        return slice(first, last)
+
+
+def windows(x: Float[Tensor, " n"]) -> list[Window]:
+    """Cut a series into windows that overlap, one if it is short; at seams they blend."""
+    if len(x) <= _WHOLE:
+        return [Window(0, len(x), None, None)]
+    cores = round(len(x) / _CORE)
+    edges = [round(i * len(x) / cores) for i in range(cores + 1)]
+    seams = [(float(x[edge - _BLEND]), float(x[edge + _BLEND])) for edge in edges[1:-1]]
+    return [
+        Window(max(start - _MARGIN, 0), min(stop + _MARGIN, len(x)), rise, fall)
+        for start, stop, rise, fall in zip(
+            edges[:-1], edges[1:], [None, *seams], [*seams, None], strict=True
+        )
+    ]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The entries that explain a series, their weights, and their scales."""
+
+    series: Series
+    entries: Entries
+    prior: Prior
+    weighed: Chosen
+    variance: Float[Tensor, " c"]  # squared scale of each chosen pair
+    freedom: float  # degrees of freedom of the Student-t that each predicts
+    whole: Factored | None  # of a short series
+
+    def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
+        """Return every chosen pair's mean and scale for new observations, at times in gaps."""
+        ordered, order = at.sort()
+        mean = at.new_zeros(len(self.weighed.weight), len(at))
+        scale = torch.zeros_like(mean)
+        for window in windows(self.series.x):
+            own = window.targets(ordered)
+            if own.start < own.stop:
+                found = self._alone(window, ordered[own])
+                share = window.share(ordered[own])
+                mean[:, order[own]] += share * found[0]
+                scale[:, order[own]] += share * found[1]
+        return mean, scale
+
+    def students(self, x: Float[Tensor, " m"]) -> Components:
+        """Return the Student-t that each chosen pair predicts, in the user's units."""
+        series, form = self.series, self.weighed.form
+        mean, scale = self.predict(series.times(x))
+        location = series.level[form, None] + series.scale[form, None] * mean
+        scale = series.scale[form, None] * scale
+        weight = self.weighed.weight[:, None].expand_as(mean)
+        return Components(weight, location, scale, form == 1)
+
+    def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
+        part = self.series.part(window.start, window.stop)
+        frame = Frame.of(part)
+        found = self.whole or factored(self.entries, part, frame, self.prior)
+        pairs = (self.weighed.entry, self.weighed.form)
+        mean, variance = posterior(found, self.entries, part, frame, at, pairs)
+        return mean, (variance * self.variance[:, None]).sqrt()
+
+
+def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
+    """Choose and weigh entries by their evidence on the series."""
+    entries = funnel(entries, series, Frame.of(series), prior)
+    found = [
+        factored(entries, part, Frame.of(part), prior)
+        for part in (series.part(w.start, w.stop) for w in _spread(windows(series.x)))
+    ]
+    summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_times)
+    weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None])
+    return _with_used(
+        Fitted(
+            *(series, entries, prior, weighed),
+            summary.variance(prior)[weighed.entry, weighed.form],
+            2 * prior.freedom + summary.freedom,
+            found[0] if len(found) == 1 else None,
+        )
+    )
+
+
+def _spread(every: list[Window]) -> list[Window]:
+    """Return some of the windows, evenly spread."""
+    if len(every) <= _WEIGHING:
+        return every
+    return [every[round(i * (len(every) - 1) / (_WEIGHING - 1))] for i in range(_WEIGHING)]
+
+
+def _of_all(found: list[Factored], num_times: int) -> Summary:
+    """Pool windows; what lies in two of them counts once."""
+    seen = sum(each.factor.shape[1] for each in found)
+    return pooled([each.summary for each in found], min(num_times / seen, 1.0))
+
+
+def _with_used(fitted: Fitted) -> Fitted:
+    """Leave out the entries that no chosen pair needs: windows need not factorise them."""
+    if fitted.whole is not None:
+        return fitted
+    used, entry = fitted.weighed.entry.unique(return_inverse=True)
+    return replace(
+        fitted, entries=fitted.entries[used], weighed=replace(fitted.weighed, entry=entry)
+    )

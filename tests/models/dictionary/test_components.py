@@ -1,0 +1,73 @@
+import pytest
+import torch
+
+from convcnp.models.dictionary.components import (
+    Components,
+    as_gaussians,
+    bounded,
+    condensed,
+    student_nodes,
+)
+
+
+def components(c: int = 30, m: int = 4, seed: int = 0) -> Components:
+    generator = torch.Generator().manual_seed(seed)
+    weight = torch.rand(c, generator=generator, dtype=torch.float64).sort(descending=True).values
+    location = torch.randn(c, m, generator=generator, dtype=torch.float64)
+    scale = 0.1 + torch.rand(c, m, generator=generator, dtype=torch.float64)
+    weight = (weight / weight.sum())[:, None].expand(c, m)
+    return Components(weight, location, scale, torch.zeros(c, dtype=torch.bool))
+
+
+def moments(parts: Components) -> tuple[torch.Tensor, torch.Tensor]:
+    mean = (parts.weight * parts.location).sum(0)
+    square = (parts.weight * (parts.scale**2 + parts.location**2)).sum(0)
+    return mean, square - mean**2
+
+
+def test_condensing_keeps_weights_means_and_variances():
+    many = components()
+    few = condensed(many, 8)
+    assert len(few) == 8
+    torch.testing.assert_close(few.weight.sum(0), torch.ones(4).double())
+    for one, other in zip(moments(many), moments(few), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_logarithms_are_condensed_apart():
+    many = components()
+    mixed = Components(many.weight, many.location, many.scale, torch.arange(30) % 2 == 1)
+    few = condensed(mixed, 8)
+    share = mixed.weight[mixed.is_log].sum(0)
+    torch.testing.assert_close(few.weight[few.is_log].sum(0), share)
+
+
+@pytest.mark.parametrize("freedom", [4.0, 8.0, 20.0, 60.0])
+def test_three_gaussians_are_nearly_a_student_t(freedom):
+    weights, factors = student_nodes(freedom)
+    exact = torch.distributions.StudentT(freedom)
+    at = torch.linspace(-4, 4, 81).double()
+    density = sum(
+        weight * torch.distributions.Normal(0.0, factor).log_prob(at).exp()
+        for weight, factor in zip(weights, factors, strict=True)
+    )
+    # In expectation under the Student-t, within the range where almost all of it lies.
+    loss = (exact.log_prob(at).exp() * (exact.log_prob(at) - density.log())).sum() * 0.1
+    assert loss.abs() < 0.02
+
+
+def test_gaussians_are_no_more_than_asked_for():
+    for freedom in (2.0, 100.0):
+        found = as_gaussians(components(), freedom, 24)
+        assert len(found) <= 24
+        torch.testing.assert_close(found.weight.sum(0), torch.ones(4).double())
+
+
+def test_logarithms_stay_within_reach_and_values_as_they_are():
+    far = Components(
+        *(torch.full((2, 1), value).double() for value in (0.5, 1e3, 1e3)),
+        torch.tensor([True, False]),
+    )
+    near = bounded(far, torch.tensor([0.0, 1.0, 2.0]).double(), 1.0)
+    assert near.location.flatten().tolist() == [3.0, 1e3]
+    assert near.scale.flatten().tolist() == [1.5, 1e3]

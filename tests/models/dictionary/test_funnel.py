@@ -1,0 +1,28 @@
+import torch
+
+from convcnp.models.dictionary.funnel import best, chosen, stretches
+from convcnp.models.dictionary.series import prepared
+
+
+def test_every_family_keeps_a_quarter_of_the_places():
+    score = torch.arange(60).double()
+    family = torch.arange(60) // 20
+    kept = best(score, family, 8)
+    assert (family[kept] == torch.tensor([[0], [1], [2]])).sum(1).tolist() == [2, 2, 4]
+    assert 59 in kept and 19 in kept and 18 in kept
+
+
+def test_pairs_that_do_not_matter_are_left_out():
+    score = torch.tensor([[0.0, -20.0], [-0.5, -1.0]]).double()
+    found = chosen(score)
+    assert found.entry.tolist() == [0, 1, 1]
+    assert found.form.tolist() == [0, 0, 1]
+    torch.testing.assert_close(found.weight.sum(), torch.tensor(1.0).double())
+
+
+def test_stretches_are_central_and_of_long_series_several():
+    x = torch.arange(5000).double()
+    short, long = prepared(x[:200], x[:200].sin()), prepared(x, x.sin())
+    (middle,) = stretches(short, 48)
+    assert (middle.x[0], middle.x[-1]) == (76, 123)
+    assert [part.num_times for part in stretches(long, 48)] == [48] * 4

@@ -1,0 +1,58 @@
+import math
+
+import pytest
+import torch
+
+from convcnp.models.dictionary.catalogue import Catalogue, entries_for
+from convcnp.models.dictionary.kernels import rhythm
+from convcnp.models.gaussian_process import EQ, Matern52
+
+
+def test_the_dictionary_holds_some_four_hundred_entries():
+    entries = entries_for(Catalogue(), [7.0, 30.0], 100)
+    assert 300 <= len(entries) <= 450
+
+
+def test_every_kernel_has_variance_one_and_no_negative_eigenvalue():
+    entries = entries_for(Catalogue(), [7.0, 30.0], 100)
+    x = torch.rand(30, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) * 40
+    matrices = entries.kernels((x[:, None] - x).abs())
+    torch.testing.assert_close(
+        matrices.diagonal(dim1=1, dim2=2), torch.ones(len(matrices), 30).double()
+    )
+    assert torch.linalg.eigvalsh(matrices).min() > -1e-10
+
+
+def test_periodic_entries_pay_for_being_the_best_of_many():
+    entries = entries_for(Catalogue(), [7.0], 100)
+    is_periodic = (entries.weights[:, entries.bases.period.isfinite()] > 0).any(1)
+    assert (entries.log_prior[is_periodic[entries.kernel]] == -math.log(100)).all()
+    assert (entries.log_prior[~is_periodic[entries.kernel]] == 0).all()
+
+
+@pytest.mark.parametrize("sharpness", [0.0, 1.5])
+def test_a_rhythm_repeats_and_has_mean_zero(sharpness):
+    lag = torch.arange(700).double() / 100
+    values = rhythm(lag, 7.0, sharpness)
+    assert values[0] == 1
+    assert values.mean().abs() < 1e-9
+    torch.testing.assert_close(rhythm(lag + 7e4, 7.0, sharpness), values, atol=1e-8, rtol=0)
+
+
+def test_taking_some_entries_leaves_them_as_they_are():
+    entries = entries_for(Catalogue(), [7.0], 50)
+    chosen = torch.tensor([250, 3, 77])
+    lag = torch.linspace(0, 20, 9).double()
+    some = entries[chosen]
+    torch.testing.assert_close(
+        some.kernels(lag)[some.kernel], entries.kernels(lag)[entries.kernel[chosen]]
+    )
+    assert len(some.bases.shape) < len(entries.bases.shape)
+
+
+def test_single_kernels_agree_with_those_of_exact_processes():
+    entries = entries_for(Catalogue(smooth=(4.0,), rough=(), roughest=(), slow=()), [], 10)
+    x = torch.linspace(0, 9, 5).double()
+    expected = EQ(4.0)(x[None, :1, None], x[None, :, None])[0, 0]
+    torch.testing.assert_close(entries.kernels(x)[0], expected)
+    assert Matern52(4.0)(x[None, :1, None], x[None, :, None])[0, 0, -1] > expected[-1]

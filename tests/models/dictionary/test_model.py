@@ -1,0 +1,221 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from convcnp.core.task import Task
+from convcnp.errors import SettingError
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+
+
+@pytest.fixture(scope="module")
+def model():
+    return GaussianProcessDictionary()
+
+
+def series(n: int = 60, seed: int = 0, positive: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, n, n))
+    y = np.sin(x / 2) + 0.3 * rng.standard_normal(n)
+    return x, np.exp(y) if positive else y
+
+
+def assert_same(one, other, tolerance: float = 1e-9) -> None:
+    for moment in ("mean", "stddev"):
+        torch.testing.assert_close(
+            getattr(one, moment), getattr(other, moment), atol=tolerance, rtol=tolerance
+        )
+
+
+AT = np.linspace(-5, 70, 23)
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("n", [5, 60, 200])
+def test_a_shift_changes_nothing(model, n, positive):
+    x, y = series(n, positive=positive)
+    # Shifts that float64 represents exactly, so that only the model could tell.
+    x, at = np.round(x * 1024) / 1024, np.round(AT * 1024) / 1024
+    one = model(Task.from_arrays(x, y, at))
+    assert_same(model(Task.from_arrays(x + 2.0**30, y, at + 2.0**30)), one)
+
+
+def test_the_order_of_the_points_changes_nothing(model):
+    x, y = series(positive=True)
+    order = np.random.default_rng(1).permutation(len(x))
+    assert_same(model(Task.from_arrays(x[order], y[order], AT)), model(Task.from_arrays(x, y, AT)))
+
+
+def test_the_order_of_the_targets_is_theirs(model):
+    x, y = series()
+    one, other = model(Task.from_arrays(x, y, AT)), model(Task.from_arrays(x, y, AT[::-1].copy()))
+    torch.testing.assert_close(one.mean.flip(1), other.mean, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("lattice", [False, True])
+def test_an_added_target_changes_no_other(model, lattice):
+    x, y = series()
+    x = np.arange(60.0) if lattice else x
+    one = model(Task.from_arrays(x, y, AT)).mean
+    more = model(Task.from_arrays(x, y, np.append(AT, [1e4, 3.0]))).mean
+    torch.testing.assert_close(more[:, : len(AT)], one, atol=1e-9, rtol=0)
+
+
+def test_other_tasks_in_the_batch_change_nothing(model):
+    tasks = [Task.from_arrays(*series(n, n), AT[:7]) for n in (4, 60, 23)]
+    both = model(Task.stack(tasks))
+    for i, task in enumerate(tasks):
+        alone = model(task)
+        torch.testing.assert_close(both.mean[[i]], alone.mean, atol=1e-9, rtol=0)
+        torch.testing.assert_close(both.stddev[[i]], alone.stddev, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("scale, offset", [(1e-30, 0.0), (1e30, 0.0), (2.5, -1000.0)])
+def test_predictions_follow_scale_and_offset(model, scale, offset):
+    x, y = series()
+    one = model(Task.from_arrays(x, y, AT))
+    other = model(Task.from_arrays(x, scale * y + offset, AT))
+    torch.testing.assert_close((other.mean - offset) / scale, one.mean, atol=1e-6, rtol=0)
+    torch.testing.assert_close(other.stddev / scale, one.stddev, atol=1e-6, rtol=1e-6)
+
+
+def test_channels_are_series_of_their_own():
+    x, y = series()
+    both = Task.from_arrays(x, np.stack([y, y**2 + 1], 1), AT)
+    one = Task.from_arrays(x, y**2 + 1, AT)
+    found = GaussianProcessDictionary(dim_y=2)(both)
+    torch.testing.assert_close(
+        found.mean[..., [1]], GaussianProcessDictionary()(one).mean, atol=1e-9, rtol=0
+    )
+
+
+def test_nothing_observed_is_standard_normal(model):
+    found = model(Task.from_arrays([], [], [0.0, 5.0]))
+    assert found.mean.flatten().tolist() == [0, 0]
+    assert found.stddev.flatten().tolist() == [1, 1]
+
+
+HARD = {
+    "one point": ([3.0], [5.0]),
+    "one point at zero": ([3.0], [0.0]),
+    "two points": ([3.0, 4.0], [5.0, 6.0]),
+    "two equal points": ([3.0, 4.0], [5.0, 5.0]),
+    "a constant": (np.arange(20.0), np.full(20, 7.0)),
+    "zeros": (np.arange(20.0), np.zeros(20)),
+    "repeated times": ([1.0, 1.0, 2.0, 2.0, 3.0], [1.0, 1.2, 2.0, 2.1, 3.0]),
+    "one time": ([1.0, 1.0, 1.0], [1.0, 1.2, 2.0]),
+    "a century": (np.r_[0.0:30, 36500:36530], np.sin(np.r_[0.0:60] / 3)),
+    "time stamps": (1.7e9 + 3600 * np.arange(50.0), np.sin(np.arange(50) / 4)),
+    "tiny": (1e-30 * np.arange(50.0), 1e-30 * np.sin(np.arange(50) / 4)),
+    "huge": (1e30 * np.arange(50.0), 1e30 * np.sin(np.arange(50) / 4)),
+    "tiny and positive": (np.arange(50.0), 1e-30 * np.exp(np.sin(np.arange(50) / 4))),
+    "six decades": ([0.0, 1.0, 2.0], [1e-3, 1.0, 1e3]),
+    "an outlier": (np.arange(50.0), np.where(np.arange(50) == 20, 1e6, np.sin(np.arange(50) / 4))),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_whatever_was_observed_predictions_are_numbers(model, name):
+    x, y = (np.asarray(values) for values in HARD[name])
+    at = np.concatenate([x, x + 0.5 * max(np.ptp(x), 1e-30), [x[-1] + 1e6 * np.ptp(x)]])
+    found = model(Task.from_arrays(x, y, at))
+    for values in (found.mean, found.stddev, found.quantile(0.05), found.quantile(0.95)):
+        assert values.isfinite().all()
+    assert (found.quantile(0.05) < found.quantile(0.95)).all()
+    assert found.log_prob(found.quantile(0.5)).isfinite().all()
+
+
+def test_two_equal_observations_leave_less_doubt_than_one(model):
+    once = model(Task.from_arrays([0.0, 1.0, 2.0], [1.0, -1.0, 1.0], [1.0]))
+    often = model(Task.from_arrays([0.0, *[1.0] * 9, 2.0], [1.0, *[-1.0] * 9, 1.0], [1.0]))
+    assert often.stddev.item() < once.stddev.item()
+
+
+@pytest.mark.parametrize("n, irregular", [(60, False), (150, True), (300, False)])
+def test_sines_of_every_period_go_on_through_a_gap(model, n, irregular):
+    rng = np.random.default_rng(n)
+    for period in np.geomspace(3, n / 2, 7):
+        x = np.arange(n) + irregular * rng.uniform(-0.4, 0.4, n)
+        y = np.sin(2 * np.pi * x / period + rng.uniform(0, 6))
+        size = int(min(round(0.12 * n), 1.5 * period))
+        hidden = np.zeros(n, dtype=bool)
+        hidden[(n - size) // 2 : (n - size) // 2 + size] = True
+        found = model(Task.from_arrays(x[~hidden], y[~hidden], x[hidden]))
+        error = ((found.mean[0, :, 0].numpy() - y[hidden]) ** 2).mean() / y.var()
+        assert error < 0.05, period
+
+
+def test_a_broken_twin_without_periods_loses_the_sine(model, monkeypatch):
+    monkeypatch.setattr("convcnp.models.dictionary.model.find_periods", lambda x, z, step: [])
+    x = np.arange(150.0)
+    y, hidden = np.sin(2 * np.pi * x / 7), (x > 66) & (x < 77)
+    y = y + 0.3 * np.random.default_rng(0).standard_normal(150)
+    found = model(Task.from_arrays(x[~hidden], y[~hidden], x[hidden]))
+    truth = np.sin(2 * np.pi * x[hidden] / 7)
+    assert ((found.mean[0, :, 0].numpy() - truth) ** 2).mean() > 0.1
+
+
+def test_positive_series_of_many_sizes_are_seen_as_logarithms(model):
+    rng = np.random.default_rng(0)
+    x = np.arange(100.0)
+    y = np.exp(2 * np.sin(x / 5) + 0.2 * rng.standard_normal(100))
+    found = model(Task.from_arrays(x, y, x + 0.5))
+    assert model.seen(Task.from_arrays(x, y, x))[0][0].logarithm > 0.99
+    assert (found.quantile(0.01) > 0).all()
+
+
+def test_it_tells_what_it_saw(model):
+    rng = np.random.default_rng(0)
+    years = 2000 + np.arange(120) / 12
+    y = np.sin(2 * np.pi * years) + 0.3 * rng.standard_normal(120) - 5
+    seen = model.seen(Task.from_arrays(years, y, [2005.0]))[0][0]
+    assert seen.periods[0] == pytest.approx(1, abs=0.01)
+    assert 0.75 < seen.shares[0] <= 1
+    assert seen.gap == pytest.approx(1 / 12)
+    assert "a rhythm of 12" in seen.kernel
+    assert seen.logarithm == 0
+
+
+def test_it_says_so_where_it_saw_no_rhythm(model):
+    rng = np.random.default_rng(0)
+    seen = model.seen(Task.from_arrays(np.arange(80.0), rng.standard_normal(80), [3.0]))[0][0]
+    assert seen.shares == () or max(seen.shares) < 0.1
+    assert model.seen(Task.from_arrays([], [], [3.0])) == [[None]]
+
+
+def test_an_observation_of_large_known_error_hardly_counts(model):
+    x, y = (torch.from_numpy(values) for values in series(30))
+    moved, variance = y.clone(), torch.full_like(y, 1e-6)
+    moved[10] += 3
+    variance[10] = 1e4
+
+    def mean(values, known):
+        found = model.components(model.fit(x, values, known), x[10:11] + 0.01)
+        return (found.weight * found.location).sum().item()
+
+    assert abs(mean(moved, variance) - mean(y, variance)) < 0.2
+    assert abs(mean(moved, None) - mean(y, None)) > 0.5
+
+
+def test_the_plane_is_refused():
+    with pytest.raises(SettingError, match="one input dimension, got dim_x = 2"):
+        GaussianProcessDictionary(dim_x=2)
+
+
+def test_it_has_no_weights_and_answers_in_float64(model):
+    assert model.num_parameters == 0
+    assert model.dtype == torch.float64
+    assert model(Task(torch.zeros(1, 1, 1), torch.ones(1, 1, 1), torch.zeros(1, 2, 1))).mean.dtype
+
+
+def test_bands_of_few_observations_hold_what_they_promise(model):
+    rng = np.random.default_rng(0)
+    inside = []
+    for _ in range(40):
+        x = np.sort(rng.uniform(0, 8, 12))
+        lag = np.abs(x[:, None] - x)
+        y = np.linalg.cholesky(np.exp(-lag / 2) + 0.05 * np.eye(12)) @ rng.standard_normal(12)
+        task = Task.from_arrays(x[::2], y[::2], x[1::2], y[1::2])
+        inside.append(model(task).covers(task.y_target, 0.9).double().mean().item())
+    assert 0.83 < math.fsum(inside) / len(inside) < 0.97

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+import torch
+
+from convcnp.core.task import Task
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+from convcnp.models.dictionary.windows import windows
+
+
+def long_series(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.uniform(0.5, 1.5, n))
+    return x, np.sin(x / 2) + 0.02 * np.cumsum(rng.standard_normal(n)) + rng.normal(0, 0.2, n)
+
+
+@pytest.mark.parametrize("n", [385, 1000, 1003, 5000])
+def test_shares_of_all_windows_add_up_to_one(n):
+    x = torch.arange(n).double()
+    at = torch.linspace(-50, n + 50, 997).double()
+    total = sum(window.share(at) for window in windows(x))
+    torch.testing.assert_close(total, torch.ones_like(at))
+    for window in windows(x):
+        own = window.targets(at)
+        outside = torch.ones(len(at), dtype=torch.bool)
+        outside[own] = False
+        assert (window.share(at)[outside] == 0).all()
+        assert window.stop - window.start <= 450
+
+
+def test_a_short_series_has_one_window():
+    (only,) = windows(torch.arange(384).double())
+    assert (only.start, only.stop) == (0, 384)
+
+
+def test_predictions_do_not_jump_at_a_seam():
+    x, y = long_series(900)
+    model = GaussianProcessDictionary()
+    fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))
+    for window in windows(fitted.series.x)[:-1]:
+        for edge in window.fall:
+            at = torch.tensor([edge - 1e-7, edge + 1e-7]).double()
+            mean, scale = fitted.predict(at)
+            assert ((mean[:, 0] - mean[:, 1]).abs() < 1e-3 * scale[:, 0]).all()
+
+
+def test_windows_predict_nearly_what_the_whole_would(monkeypatch):
+    x, y = long_series(700)
+    task = Task.from_arrays(x, y, x[:-1] + 0.4)
+    model = GaussianProcessDictionary()
+    cut = model(task)
+    monkeypatch.setattr("convcnp.models.dictionary.windows._WHOLE", 10_000)
+    whole = model(task)
+    away = (cut.mean - whole.mean).abs() / whole.stddev
+    assert away.mean() < 0.1
+    assert away.max() < 0.5
+
+
+def test_a_long_series_is_shifted_and_reordered_without_a_trace():
+    x, y = long_series(600)
+    x = np.round(x * 1024) / 1024
+    order = np.random.default_rng(0).permutation(600)
+    model = GaussianProcessDictionary()
+    one = model(Task.from_arrays(x, y, x[:50] + 0.25)).mean
+    shifted = Task.from_arrays(x[order] + 2.0**20, y[order], x[:50] + 0.25 + 2.0**20)
+    torch.testing.assert_close(model(shifted).mean, one, atol=1e-9, rtol=0)
