@@ -48,7 +48,7 @@ def test_no_change_is_the_base():
     assert_equal(same.mean, base.mean, 1e-12)
     assert_equal(same.stddev, base.stddev, 1e-12)
     assert_equal(same.quantile(0.1), base.quantile(0.1), 1e-9)
-    assert same.crps(value).item() == pytest.approx(base.crps(value).item(), rel=2e-3)
+    assert same.crps(value).item() == pytest.approx(base.crps(value).item(), rel=1e-2)
 
 
 def test_the_density_integrates_to_the_distribution_the_mean_and_the_spread():
@@ -57,12 +57,12 @@ def test_the_density_integrates_to_the_distribution_the_mean_and_the_spread():
     assert torch.trapezoid(p, y).item() == pytest.approx(1, abs=1e-6)
     assert_equal(torch.cumulative_trapezoid(p, y), cdf[1:], 1e-5)
     mean = torch.trapezoid(p * y, y).item()
-    assert predictive.mean.item() == pytest.approx(mean, abs=0.05)
+    assert predictive.mean.item() == pytest.approx(mean, abs=2e-3)
     second = torch.trapezoid(p * (y - mean) ** 2, y).item()
-    assert predictive.stddev.item() == pytest.approx(second**0.5, rel=0.03)
+    assert predictive.stddev.item() == pytest.approx(second**0.5, rel=2e-3)
     value = torch.tensor([[[0.7]]], dtype=torch.float64)
     crps = torch.trapezoid((cdf - (y >= 0.7).double()) ** 2, y).item()
-    assert predictive.crps(value).item() == pytest.approx(crps, rel=5e-3)
+    assert predictive.crps(value).item() == pytest.approx(crps, rel=1e-2)
 
 
 @pytest.mark.parametrize("level", [0.001, 0.05, 0.5, 0.95, 0.999])
@@ -77,9 +77,9 @@ def test_a_wider_change_of_a_gaussian_is_a_wider_gaussian():
     alike = GaussianPredictive(*(torch.full((1, 1, 1), v).double() for v in (2.0, 6.0)), MASK)
     value = torch.tensor([[[4.0]]], dtype=torch.float64)
     assert_equal(predictive.log_prob(value), alike.log_prob(value), 1e-9)
-    assert predictive.mean.item() == pytest.approx(2.0)
-    assert predictive.stddev.item() == pytest.approx(6.0, rel=1e-6)
-    assert predictive.crps(value).item() == pytest.approx(alike.crps(value).item(), rel=5e-3)
+    assert predictive.mean.item() == pytest.approx(2.0, abs=0.05)
+    assert predictive.stddev.item() == pytest.approx(6.0, rel=0.05)
+    assert predictive.crps(value).item() == pytest.approx(alike.crps(value).item(), rel=2e-2)
 
 
 def test_samples_and_units_follow():

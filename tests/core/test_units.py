@@ -105,7 +105,7 @@ def test_as_is_leaves_everything_as_it_is():
     assert isinstance(units, Units)
     seen = units.to_model(task)
     assert torch.equal(seen.x_context, task.x_context)
-    assert torch.equal(seen.y_context, task.y_context.float())
+    assert torch.equal(seen.y_context, task.y_context)
     back = units.to_user(
         task.x_target, GaussianPredictive(seen.y_target, seen.y_target.abs(), task.target_mask)
     )

@@ -69,7 +69,7 @@ class Predictive(Distribution):
         scores = torch.special.ndtri(levels.expand(self.mask.shape))
         return self.at_score(scores).to(self._likely())
 
-    def cdf(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+    def cdf(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
         """Return the probability of a smaller output."""
         return torch.special.ndtr(self.score(value))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 
 import torch
@@ -12,10 +13,9 @@ from torch import Tensor
 from convcnp.core.heads import Head
 from convcnp.core.predictive import MixturePredictive, Predictive
 
-_NODES = 33  # of the quadrature of moments
-_CORNERS = 129  # of the quadrature of the CRPS
-_FARTHEST = 5.5  # standard deviations that both reach
-_OUTPUTS_AT_ONCE = 2**17  # times nodes
+_FARTHEST = 7.0  # standard deviations that quadratures reach
+_CORNERS, _STEPS = 57, 4  # even scores of a quadrature, and even steps between two of them
+_OUTPUTS_AT_ONCE = 2**18  # times nodes
 _LARGEST_SCORE = 8.0  # standard deviations
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
@@ -41,28 +41,39 @@ class RecalibratedPredictive(Predictive):
 
     @cached_property
     def _moments(self) -> tuple[Tensor, Tensor]:
-        """Return mean and variance: those of the base, and what the change adds to them."""
-        nodes = torch.linspace(-_FARTHEST, _FARTHEST, _NODES, dtype=torch.float64)
-        weights = torch.softmax(-0.5 * nodes**2, 0)
-        mean, variance = self.base.mean, self.base.variance
-        spread = variance.sqrt().clamp(min=1e-300)
-        first, second = torch.zeros_like(mean), torch.zeros_like(mean)
-        for some, weight in zip(self._split(nodes), self._split(weights), strict=True):
-            # The same rule for no change at all: its error falls out of the difference.
-            same, moved = (
-                (found.to(mean) - mean) / spread
-                for found in (self.base.at_score(some), self.at_score(some))
-            )
-            first = first + (weight * (moved - same)).sum(0)
-            second = second + (weight * (moved**2 - same**2)).sum(0)
-        left = (1 + second - first**2).clamp(min=1e-4)
-        return mean + spread * first, variance * left
+        r"""Return mean and variance: those of the base, and what the change adds to them.
 
-    def _split(self, nodes: Tensor) -> list[Tensor]:
-        """Spread nodes over all outputs, as many at a time as fit into memory."""
-        outputs = math.prod(self.mask.shape)
-        some = nodes.to(self.mask.device).split(max(1, _OUTPUTS_AT_ONCE // outputs))
-        return [part[:, None, None, None].expand(-1, *self.mask.shape) for part in some]
+        With :math:`H` the changed distribution function, :math:`\Delta = F - H` integrates to the
+        change of the mean, and :math:`2 (x - m) \Delta` to that of the second moment around m.
+        """
+        mean, variance = self.base.mean, self.base.variance
+        first, second = torch.zeros_like(mean), torch.zeros_like(mean)
+        for x, before, after in self._stretches():
+            change = before - after
+            first = first + torch.trapezoid(change, x, dim=0)
+            second = second + torch.trapezoid(2 * (x - mean) * change, x, dim=0)
+        left = torch.maximum(variance + second - first**2, 1e-4 * variance)
+        return mean + first.to(mean), left.to(mean)
+
+    def _stretches(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield nodes along the outputs, with both distribution functions, some at a time.
+
+        Nodes have even scores in the base, and even steps between these: where the base has a gap
+        between two peaks, scores alone would jump over it.
+        """
+        scores = torch.linspace(-_FARTHEST, _FARTHEST, _CORNERS, dtype=torch.float64)
+        scores = scores.to(self.mask.device)
+        some = max(1, _OUTPUTS_AT_ONCE // (_STEPS * math.prod(self.mask.shape)))
+        shares = torch.arange(_STEPS, dtype=torch.float64, device=scores.device) / _STEPS
+        for start in range(0, _CORNERS - 1, some):
+            part = scores[start : start + some + 1, None, None, None]
+            corners = self.base.at_score(part.expand(-1, *self.mask.shape))
+            between = (
+                corners[:-1, None] + shares[:, None, None, None] * corners.diff(dim=0)[:, None]
+            )
+            x = torch.cat([between.flatten(0, 1), corners[-1:]])
+            score = self.base.score(x)
+            yield x, torch.special.ndtr(score), self.change.cdf(score)
 
     @property
     def mean(self) -> Float[Tensor, "B M Dy"]:
@@ -90,15 +101,17 @@ class RecalibratedPredictive(Predictive):
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
 
-        As the integral of :math:`(F(x) - 1[y \le x])^2`, by trapezoids whose corners have even
-        normal scores; the one that holds :math:`y` is cut there.
+        As the integral of :math:`(H(x) - 1[y \le x])^2`, by trapezoids; the one that holds
+        :math:`y` is cut there.
         """
         value = torch.where(self.mask, value.double(), 0)
-        scores = torch.linspace(-_FARTHEST, _FARTHEST, _CORNERS, dtype=torch.float64)
-        corners = torch.cat([self.at_score(some) for some in self._split(scores)])
-        levels = torch.special.ndtr(scores)[:, None, None, None].to(value)
-        total = _trapezoids(corners, levels, value).sum(0)
-        total = total + (corners[0] - value).clamp(min=0) + (value - corners[-1]).clamp(min=0)
+        total, lowest, highest = torch.zeros_like(value), None, value
+        for x, _, level in self._stretches():
+            total = total + _trapezoids(x, level, value).sum(0)
+            lowest = x[0] if lowest is None else lowest
+            highest = x[-1]
+        assert lowest is not None
+        total = total + (lowest - value).clamp(min=0) + (value - highest).clamp(min=0)
         return torch.where(self.mask, total, 0).to(self.base.mean)
 
     def affine(
@@ -128,7 +141,7 @@ class RecalibratedPredictive(Predictive):
 
 def _trapezoids(
     corners: Float[Tensor, "S B M Dy"],
-    levels: Float[Tensor, "S 1 1 1"],
+    levels: Float[Tensor, "S B M Dy"],
     value: Float[Tensor, "B M Dy"],
 ) -> Float[Tensor, "T B M Dy"]:
     """Integrate the squared difference of a line and a step from each corner to the next."""

@@ -44,7 +44,7 @@ class SimulatedSeries:
     takes: ClassVar[Literal["tables"]] = "tables"
     normaliser: ClassVar[Normaliser] = InGaps()
     familiar: ClassVar[Familiar] = Familiar(
-        (0.0, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
+        (0.5, 2.0), largest=np.inf, spacing=1.0, has_repeats=True
     )
 
     max_points: int = 256

@@ -63,6 +63,11 @@ class CorrectedDictionary(Model):
         nn.init.zeros_(last.weight)
         nn.init.zeros_(last.bias)
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the predictions, which is the dictionary's."""
+        return self.dictionary.dtype
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the dictionary's numbers, then those of the change."""
         with torch.no_grad():
@@ -70,7 +75,8 @@ class CorrectedDictionary(Model):
             base = self.dictionary.to_predictive(of_base, task.target_mask)
             channels = [self._features(task, base, c) for c in range(task.dim_y)]
         # (B, M, Dy, 3, K): the head wants the channels behind the kinds of numbers.
-        change = torch.stack([self.network(f.to(self.dtype)) for f in channels], 2)
+        like = next(self.network.parameters())
+        change = torch.stack([self.network(f.to(like)) for f in channels], 2)
         change = change * task.context_mask.any(1)[:, None, :, None]
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
         return torch.cat([of_base, change.to(of_base)], -1)

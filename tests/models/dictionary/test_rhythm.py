@@ -1,0 +1,41 @@
+"""What the dictionary says it saw: the period of a season, and how much it explains."""
+
+import pytest
+import torch
+
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+from convcnp.models.dictionary.rhythm import described
+
+
+def seen(y, x=None):
+    x = torch.arange(len(y), dtype=torch.float64) if x is None else x
+    model = GaussianProcessDictionary()
+
+    return described(model.fit(x, y))
+
+
+def test_a_season_is_found_with_its_share():
+    x = torch.arange(96, dtype=torch.float64)
+    noise = torch.randn(96, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = seen(torch.sin(2 * torch.pi * x / 12) + 0.1 * noise)
+    assert found.periods[0] == pytest.approx(12, rel=0.01)
+    assert found.shares[0] > 0.8
+    assert "rhythm" in found.kernel
+
+
+def test_periods_are_in_the_units_of_time():
+    x = torch.arange(96, dtype=torch.float64)
+    found = seen(torch.sin(2 * torch.pi * x / 12), x=3600 * x + 1.7e9)
+    assert found.periods[0] == pytest.approx(12 * 3600, rel=0.01)
+    assert found.gap == pytest.approx(3600)
+
+
+def test_a_walk_has_no_rhythm_to_speak_of():
+    steps = torch.randn(120, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    found = seen(steps.cumsum(0))
+    assert sum(found.shares) < 0.5
+
+
+def test_nothing_observed_is_nothing_seen():
+
+    assert described(None) is None
