@@ -7,12 +7,10 @@ STAMP := .venv/installed
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-# The lock is complete, and of some packages only files are read: no dependencies are looked for. Only
-# torch may bring its own, such as CUDA's libraries, which its build for processors does without.
+# The lock is complete, and of some packages only files are read: no dependencies are looked for.
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^torch==[^ ]*' requirements.lock)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
@@ -49,8 +47,9 @@ pictures: $(STAMP)  ## Draw the pictures of the guides by following them: some m
 docs: $(STAMP)  ## Build the documentation into site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-lock:  ## Write the versions installed in .venv, with hashes, to requirements.lock: some minutes
-	$(BIN)/python tools/lock.py
+lock:  ## Write the versions installed in .venv to requirements.lock
+	( echo "# Exact versions of all that the project runs and is tested with; written by make lock."; \
+	  $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' ) > requirements.lock
 
 fuzz: $(STAMP)  ## Try a thousand hostile inputs on the commands: some minutes
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz.py --cases 1000
