@@ -60,9 +60,12 @@ def call(*arguments, cwd, **options):
 def test_the_gaps_are_filled_in_the_users_columns_and_dates(predict):
     code, out, errors = predict("series.csv")
     assert code == 0
-    assert errors == (
-        "Predicting 'temp' over 'date' with 'general', at the times whose values are missing."
+    said, seen = errors.split(". ", 1)
+    assert (
+        said
+        == "Predicting 'temp' over 'date' with 'general', at the times whose values are missing"
     )
+    assert seen.strip() == "temp: no rhythm was found."
     answer = pd.read_csv(io.StringIO(out))
     assert list(answer) == ["date", "temp_mean", "temp_std", "temp_q05", "temp_q95"]
     assert answer["date"].tolist() == ["2020-01-03", "2020-01-05"]

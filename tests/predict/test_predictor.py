@@ -19,7 +19,7 @@ AT = np.array([4.0, 8.0, 2.5, 16.0])
 
 @pytest.fixture(scope="module")
 def general():
-    return convcnp.load("general")
+    return convcnp.load("general-convcnp")
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,7 @@ def test_the_bands_of_repeated_observations_hold_new_ones():
     y = np.sin(x / 5) + 0.3 * generator.normal(size=len(x))
     at = np.arange(59.0) + 0.5
     with pytest.warns(ConvCNPWarning, match="value0: 240 of 300 values are not the first"):
-        answer = convcnp.load("general").predict((x, y), at)
+        answer = convcnp.load("general-convcnp").predict((x, y), at)
     truth = np.sin(at / 5) + 0.3 * generator.normal(size=(200, len(at)))
     inside = (truth > answer["q05"]) & (truth < answer["q95"])
     assert 0.85 < inside.mean() < 0.97
@@ -76,7 +76,7 @@ def test_a_dense_series_with_a_far_away_point_does_not_become_one_point():
 
 
 def test_rows_given_twice_change_nothing():
-    general = convcnp.load("general")
+    general = convcnp.load("general-convcnp")
     x, y, at = np.arange(20.0), np.sin(np.arange(20.0)), [4.5, 30.0]
     once = general.predict((x, y), at)
     with pytest.warns(ConvCNPWarning, match="20 of 40 values are not the first"):
@@ -87,7 +87,7 @@ def test_rows_given_twice_change_nothing():
 
 def test_times_that_are_close_by_chance_are_not_warned_of(recwarn):
     x = np.append(np.arange(40.0), 20.001)
-    answer = convcnp.load("general").predict((x, np.sin(x)), [4.5])
+    answer = convcnp.load("general-convcnp").predict((x, np.sin(x)), [4.5])
     assert np.isfinite(answer["mean"]).all()
     assert not recwarn.list
 
@@ -97,6 +97,6 @@ def test_samples_have_the_spread_of_the_bands():
     x = np.repeat(np.arange(40.0), 4)
     y = generator.normal(size=len(x))
     with pytest.warns(ConvCNPWarning, match="not the first"):
-        answer = convcnp.load("general").predict((x, y), [10.5, 20.5], samples=300)
+        answer = convcnp.load("general-convcnp").predict((x, y), [10.5, 20.5], samples=300)
     drawn = np.stack([answer[f"sample{i}"] for i in range(1, 301)])
     np.testing.assert_allclose(drawn.std(0), answer["std"], rtol=0.2)

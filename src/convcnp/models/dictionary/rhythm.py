@@ -63,12 +63,12 @@ def explained(fitted: Fitted) -> dict[float, float]:
     left = found.values[pairs] - (found.estimate[pairs][:, None] @ found.means[pairs[0]])[:, 0]
     factor = found.factor[pairs[0]]
     strength = torch.linalg.solve_triangular(factor.mT, left[..., None], upper=True)  # (c, n, 1)
-    total = series.z.var(1).clamp(min=1e-12)[pairs[1]]
+    total = series.z.var(1, correction=0).clamp(min=1e-12)[pairs[1]]
     shares = {}
     for p in present:
         kernel = cross_covariances(only(fitted.entries, p), series, series.x)
         kernel = kernel[fitted.entries.kernel[pairs[0]]]
-        part = (kernel @ strength)[..., 0].var(1) / total  # (c,)
+        part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
         shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
     return shares
 
