@@ -19,4 +19,4 @@ def test_compare_writes_result_files_that_the_table_shows(tmp_path):
     assert f"Wrote 1 result file to {results}." in " ".join(done.stdout.split())
     shown = invoke("table", "real-series", "--results", str(tmp_path), "--format", "csv").output
     assert shown.startswith("Series,Points,Removed,General model,Dictionary alone,")
-    assert "hare,91,blocks,—,—,—,—,—,—,-" in shown
+    assert "hare,91,blocks,—,—,—,—,—,—,—,—,-" in shown
