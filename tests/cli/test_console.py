@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from convcnp.cli.console import complain, say, show_table, warn, warnings_said
+from convcnp.cli.console import complain, in_options, say, show_table, warn, warnings_said
 from convcnp.errors import ConvCNPWarning
 
 
@@ -80,3 +80,19 @@ def test_a_full_standard_error_leaves_the_exit_code():
         assert subprocess.run([sys.executable, "-c", code], stderr=full).returncode == 2
     closed = subprocess.run(f'"{sys.executable}" -c "{code}" 2>&-', shell=True)
     assert closed.returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name one with time=.", "name one with --time."),
+        ("with time= ('t' may be it)", "with --time ('t' may be it)"),
+        ('an empty group: group="".', 'an empty group: --group "".'),
+        ("give time='my day' to average", "give --time 'my day' to average"),
+        ("add resume=True to go on", "add --resume to go on"),
+        ("leave it out with max_gap=, or", "leave it out with --max-gap, or"),
+        ("the column 'a=' of y=x, k=3 and f=Trues", "the column 'a=' of y=x, k=3 and f=Trues"),
+    ],
+)
+def test_parameters_become_options(text, said):
+    assert in_options(text) == said

@@ -5,7 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from convcnp.cli.progress import ProgressReporter, bar, both
+from convcnp.cli.progress import ProgressReporter, bar, both, downloads_shown
+from convcnp.data.files import download_bar, unseen
 from convcnp.training.checkpoint import Progress
 
 
@@ -54,3 +55,10 @@ def test_two_may_listen():
     )
     report(Progress(), {})
     assert heard == [("a", Progress(), {}), ("b", Progress(), {})]
+
+
+def test_downloads_are_shown_by_the_same_bar_while_a_command_runs():
+    assert download_bar.get() is unseen
+    with downloads_shown():
+        assert download_bar.get() is bar
+    assert download_bar.get() is unseen

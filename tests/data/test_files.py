@@ -4,11 +4,12 @@ import hashlib
 import http.server
 import os
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
-from convcnp.data.files import Upstream, cache_folder, cached, data_file, data_folder
+from convcnp.data.files import Upstream, cache_folder, cached, data_file, data_folder, download_bar
 from convcnp.errors import DataError
 
 CONTENT = b"some data"
@@ -84,6 +85,22 @@ def test_a_file_is_downloaded_once(upstream):
         path = data_file("set", ["file.bin"], Upstream(url + "file.bin", md5(CONTENT)))
         assert path.read_bytes() == CONTENT
     assert len(asked) == 1
+
+
+def test_bytes_that_arrive_are_reported_under_the_name_of_the_file(upstream):
+    url, _ = upstream
+    seen = []
+
+    @contextmanager
+    def bar(name):
+        yield lambda done, total: seen.append((name, done, total))
+
+    token = download_bar.set(bar)
+    try:
+        data_file("set", ["file.bin"], Upstream(url + "file.bin", md5(CONTENT)))
+    finally:
+        download_bar.reset(token)
+    assert seen[-1] == ("file.bin", len(CONTENT), len(CONTENT))
 
 
 def test_a_file_with_another_hash_is_refused_and_not_kept(upstream):

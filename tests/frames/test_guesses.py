@@ -134,7 +134,7 @@ def test_a_time_that_most_rows_share_is_an_error_that_names_the_candidates():
     columns = choose_columns(trees(), Columns.named(time="age"))
     assert columns.values == ("Tree", "circumference")
     days = pd.DataFrame({"year": [2020] * 4, "elapsed": [0.1, 0.2, 0.5, 0.9], "v": [1, 2, 1, 2]})
-    with pytest.raises(TableError, match=r"--time \('elapsed' may be it\)"):
+    with pytest.raises(TableError, match=r"time= \('elapsed' may be it\)"):
         choose_columns(days)
 
 

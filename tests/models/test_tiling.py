@@ -8,6 +8,8 @@ from torch import Tensor
 
 from convcnp.core.cnn import ResNet
 from convcnp.core.grid import Grid
+from convcnp.core.heads import Head, MixtureHead
+from convcnp.core.predictive import MixturePredictive
 from convcnp.core.task import Task
 from convcnp.errors import SettingError, ShapeError
 from convcnp.models.cnp import CNP
@@ -52,6 +54,23 @@ every_preset = pytest.mark.parametrize("preset, cells", PRESETS.values(), ids=PR
 @pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
 def test_tiles_give_the_numbers_of_one_piece(preset, cells, padding):
     assert_tiles_equal_one_piece(lively(preset(padding=padding)), series(), cells)
+
+
+def test_tiles_of_a_mixture_are_mixtures_with_the_numbers_of_one_piece():
+    model, task = lively(ConvCNP.small(head=MixtureHead(3))).eval(), series()
+    assert_tiles_equal_one_piece(model, task, 256)
+    in_tiles, whole = predict_in_tiles(model, task, cells_per_tile=256), model(task)
+    assert isinstance(in_tiles, MixturePredictive)
+    for level in (0.05, 0.7):  # a mixture is more than its mean and deviation
+        assert_equal(in_tiles.quantile(level), whole.quantile(level), 1e-8)
+
+
+def test_tiles_of_images_may_be_mixtures():
+    model = model_of("zeros", head=MixtureHead(2))
+    task = random_images(2, height=40, width=48)
+    in_tiles = predict_in_tiles(model, task, cells_per_tile=20**2)
+    assert isinstance(in_tiles, MixturePredictive)
+    assert_equal(in_tiles.quantile(0.9), model(task).quantile(0.9), 1e-8)
 
 
 def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks():
@@ -254,11 +273,11 @@ def test_tiles_need_a_task_that_fits_the_model():
 # --- Images ---------------------------------------------------------------------------------------
 
 
-def model_of(padding: str, dim_y: int = 2) -> GridConvCNP:
+def model_of(padding: str, dim_y: int = 2, head: Head | None = None) -> GridConvCNP:
     """Build a model that sees six pixels to either side, in float64."""
     encoder = GridEncoder(dim_y, kernel_size=5, padding=padding)
     cnn = ResNet(2, 6, blocks=2, kernel_size=5, padding=padding)
-    return lively(GridConvCNP(encoder, cnn)).eval()
+    return lively(GridConvCNP(encoder, cnn, head=head)).eval()
 
 
 def tiled_images(model, task, side: int):

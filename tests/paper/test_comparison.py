@@ -41,7 +41,7 @@ def test_scores_are_means_over_the_removed_points():
     assert found["log_likelihood"] == pytest.approx(-0.5 * np.log(2 * np.pi) - 9 / 4)
     # CRPS of a standard Gaussian at 0, and at 3 (from the closed form, by hand).
     assert found["crps"] == pytest.approx((0.23370 + 2.43630) / 2, abs=2e-4)
-    assert (found["coverage"], found["num_context"], found["num_target"]) == (0.5, 1, 2)
+    assert (found["coverage90"], found["num_context"], found["num_target"]) == (0.5, 1, 2)
     assert 0 <= found["seconds"] < 10
 
 
@@ -121,11 +121,11 @@ def test_the_scores_in_a_file_are_those_of_the_method(tmp_path):
 
 
 def test_wrong_names_are_refused_before_anything_is_computed(tmp_path):
-    with pytest.raises(SettingError, match=r"--series must be one of .* did you mean 'nile'"):
+    with pytest.raises(SettingError, match=r"^series must be one of .* did you mean 'nile'"):
         compare(["Nile"], ["gp"], tmp_path)
-    with pytest.raises(SettingError, match=r"--methods must be one of .* did you mean 'splines'"):
+    with pytest.raises(SettingError, match=r"^methods must be one of .* did you mean 'splines'"):
         compare(["nile"], ["spline"], tmp_path)
-    with pytest.raises(SettingError, match=r"--removals must be one of .* did you mean 'middle'"):
+    with pytest.raises(SettingError, match=r"^removals must be one of .* did you mean 'middle'"):
         compare(["nile"], ["linear"], tmp_path, removals=["midle"])
     assert list(tmp_path.iterdir()) == []
 

@@ -22,7 +22,12 @@ def write_series(folder, name, group="other", forecast=None, **methods):
     def seeds(likelihood, crps, coverage, seconds):
         # Means and medians over the seeds are the values given; the mean of the seconds is not.
         return [
-            {"log_likelihood": likelihood + d, "crps": crps + d, "coverage": coverage, "seconds": s}
+            {
+                "log_likelihood": likelihood + d,
+                "crps": crps + d,
+                "coverage90": coverage,
+                "seconds": s,
+            }
             for d, s in ((-0.5, seconds), (0.0, seconds), (0.5, 100 * seconds))
         ]
 

@@ -44,7 +44,7 @@ def test_real_years_are_scored_in_thousands_and_simulations_counted():
     )
     score = found["lynx_hare"]["interval"]
     assert score["log_likelihood"] == pytest.approx(expected.item())
-    assert score["coverage_50"] == pytest.approx((hidden < 67.4).double().mean().item())
+    assert score["coverage50"] == pytest.approx((hidden < 67.4).double().mean().item())
     assert set(found["lynx_hare"]) == {"interval", "every_interval", "last_years"}
     assert found["constant"]["lynx_hare"]["interval"]["log_likelihood"] > -11
 

@@ -7,7 +7,7 @@ import pytest
 
 import convcnp
 from convcnp.plots import maps
-from helpers import points_frame
+from helpers import TINY, points_frame
 
 pytest.importorskip("matplotlib")
 
@@ -37,3 +37,20 @@ def test_a_map_shows_mean_deviation_and_observations_of_the_first_sets(own_point
     assert surface.get_array().ravel().tolist() == pytest.approx(shown["depth_mean"].tolist())
     assert len(points.get_offsets()) == 20
     assert panels[0].get_xlabel() == "east"
+
+
+def test_a_map_of_a_mixture_shows_its_mean_and_deviation(tmp_path, drawn):
+    settings = [*TINY, "model.head=mixture", "model.components=2"]
+    predictor = convcnp.Predictor.fit(
+        points_frame(),
+        inputs=("east", "north"),
+        out=tmp_path / "model",
+        minutes=0.1,
+        settings=settings,
+    )
+    request = predictor.request(points_frame(20, seed=3), [[4.0, 4.0]])
+    maps.draw_map(request, request.predict())
+    shown = request.at(maps.map_targets(request.table, 4, [0])).answer()
+    surfaces = [axes.collections[0] for axes in drawn[0].axes if axes.get_title()]
+    for surface, column in zip(surfaces, ("depth_mean", "depth_std"), strict=True):
+        assert surface.get_array().ravel().tolist() == pytest.approx(shown[column].tolist())

@@ -40,7 +40,7 @@ def test_a_loaded_run_scores_what_its_result_says(finished_run):
 
 def test_a_finished_run_is_not_overwritten_and_resumes_only_the_same_experiment(finished_run):
     directory, _ = finished_run
-    with pytest.raises(ExperimentError, match="holds a run; add --resume"):
+    with pytest.raises(ExperimentError, match="holds a run; add resume=True"):
         run(Experiment.load(FILE, smoke=True), "table1/eq-convcnp", directory)
     changed = Experiment.load(FILE, ["training.seed=1"], smoke=True)
     with pytest.raises(CheckpointError, match="must hold a run of the same experiment"):

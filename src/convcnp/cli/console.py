@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,14 @@ from typing import Any, TextIO
 from convcnp.errors import ConvCNPWarning, shortened
 
 _LONGEST = 4000  # characters of a sentence
+_PARAMETER = re.compile(
+    r"""(?<![^\s(])([a-z]+(?:_[a-z]+)*)=(?:True\b|(?=[\s.,;:)]|$)|(?=(['"])))"""
+)
+
+
+def in_options(text: str) -> str:
+    """Turn the parameters that a sentence names into options: `time=` is --time here."""
+    return _PARAMETER.sub(lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] else ''}", text)
 
 
 def say(text: str) -> None:
@@ -36,7 +45,7 @@ def _print(text: str, markup: str = "") -> None:
     from rich.markup import escape
 
     # Some errors quote what was read, and that may be anything.
-    line = f"{markup}{escape(shortened(text, _LONGEST))}"
+    line = f"{markup}{escape(shortened(in_options(text), _LONGEST))}"
     try:
         Console(stderr=True, emoji=False).print(line, highlight=False, soft_wrap=True)
     except (OSError, ValueError, AttributeError):  # full, closed, or not there: nobody listens

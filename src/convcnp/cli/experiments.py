@@ -43,7 +43,7 @@ def run(
     threads: Threads = 1,
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
-    from convcnp.cli.progress import ProgressReporter, both
+    from convcnp.cli.progress import ProgressReporter, both, downloads_shown
     from convcnp.paper.scores import further_scores
     from convcnp.training.experiment import Experiment
     from convcnp.training.run import run as run_experiment
@@ -58,6 +58,7 @@ def run(
     writes_metrics = tensorboard and fabric.is_global_zero
     try:
         with (
+            downloads_shown(),
             ProgressReporter(file.stem, experiment.training.steps) as bar,
             TensorBoard(directory) if writes_metrics else nullcontext() as metrics_writer,
         ):
@@ -107,6 +108,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
+    from convcnp.cli.progress import downloads_shown
     from convcnp.paper.scores import further_scores
     from convcnp.predict.zoo import load
     from convcnp.training.run import evaluate as score
@@ -117,7 +119,8 @@ def evaluate(
     settings = predictor.experiment.evaluation.model_copy(
         update={key: value for key, value in asked.items() if value is not None}
     )
-    result = score(predictor.model, source, settings, further_scores)
+    with downloads_shown():
+        result = score(predictor.model, source, settings, further_scores)
     if as_json:
         print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:
@@ -223,8 +226,8 @@ def _further_scores(result: dict[str, Any]) -> Iterator[str]:
     for name, score in result.get("lynx_hare", {}).items():
         yield (
             f"Lynx and hare in thousands, {name.replace('_', ' ')}: log-likelihood "
-            f"{score['log_likelihood']:.3f}; {100 * score['coverage_50']:.0f} % in the 50 % band, "
-            f"{100 * score['coverage_90']:.0f} % in the 90 % band."
+            f"{score['log_likelihood']:.3f}; {100 * score['coverage50']:.0f} % in the 50 % band, "
+            f"{100 * score['coverage90']:.0f} % in the 90 % band."
         )
     for points in ("all_points", "kept_points") if "light_curves" in result else ():
         for name, score in result["light_curves"][points].items():

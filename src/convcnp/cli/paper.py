@@ -80,11 +80,11 @@ def _say_scores(series: str, method: str, scores: dict[str, list[dict[str, Any]]
     for removal, found in scores.items():
         mean = {
             key: sum(score[key] for score in found) / len(found)
-            for key in ("log_likelihood", "crps", "coverage", "seconds")
+            for key in ("log_likelihood", "crps", "coverage90", "seconds")
         }
         say(
             f"{series}, {removal}, {method}: log-likelihood {mean['log_likelihood']:.3f}, CRPS "
-            f"{mean['crps']:.3g}, coverage {mean['coverage']:.0%}, {mean['seconds']:.3g} s"
+            f"{mean['crps']:.3g}, coverage {mean['coverage90']:.0%}, {mean['seconds']:.3g} s"
         )
 
 
@@ -104,7 +104,10 @@ def figure(
     ] = "general",
 ) -> None:
     """Draw a figure of the paper with the shipped models, or real series with blocks missing."""
+    from convcnp.cli.progress import downloads_shown
     from convcnp.paper.figures.paper import draw_paper_figure
     from convcnp.paper.figures.shelf import Shelf
 
-    print(f"Wrote {draw_paper_figure(name, Shelf(results, runs, method), out, seed)}.")
+    with downloads_shown():
+        path = draw_paper_figure(name, Shelf(results, runs, method), out, seed)
+    print(f"Wrote {path}.")

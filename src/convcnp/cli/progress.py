@@ -56,6 +56,18 @@ def bar(name: str, at_least: int = 0, console: Console | None = None) -> Iterato
         yield update
 
 
+@contextmanager
+def downloads_shown() -> Iterator[None]:
+    """Show a bar for each file of a data set that is downloaded meanwhile."""
+    from convcnp.data.files import download_bar
+
+    token = download_bar.set(bar)
+    try:
+        yield
+    finally:
+        download_bar.reset(token)
+
+
 def both(first: Reporter, second: Reporter) -> Reporter:
     """Report to one and to the other."""
 

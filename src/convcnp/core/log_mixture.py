@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from convcnp.core.heads import Head
-from convcnp.core.predictive import MixturePredictive, Predictive, mixed_score, root
+from convcnp.core.predictive import MixturePredictive, Predictive, mixed_score
+from convcnp.core.roots import root
 
 _NODES = 33  # per component, where the CRPS is an integral
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number

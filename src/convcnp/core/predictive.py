@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.distributions import Distribution, Normal
 
+from convcnp.core.roots import root
 from convcnp.errors import SettingError, ShapeError
 
-_STEPS = 100  # of a root search: as many as float64 could need
-_TOLERANCE = 1e-9  # of the scores that a root search compares
 _SMALLEST = 1e-300  # keeps the logarithm and the quotient of what underflowed finite
 
 
@@ -311,26 +309,9 @@ def mixed_score(z: Float[Tensor, "*S K"], weights: Float[Tensor, "*#S K"]) -> Fl
     )
 
 
-def root(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor, aim: Tensor) -> Tensor:
-    """Return where an increasing function has a value, between ends that enclose it.
-
-    Straight lines between the ends, which meet scores almost at once; and every third time the
-    middle, so that nothing takes longer than halving.
-    """
-    at_low, at_high = function(low), function(high)
-    for step in range(_STEPS):
-        share = (aim - at_low) / (at_high - at_low)
-        share = torch.where(share.isfinite() & (step % 3 < 2), share.clamp(0.01, 0.99), 0.5)
-        middle = low + share * (high - low)
-        found = function(middle)
-        is_below = found < aim
-        low, at_low = torch.where(is_below, middle, low), torch.where(is_below, found, at_low)
-        high, at_high = torch.where(is_below, high, middle), torch.where(is_below, at_high, found)
-        is_narrow = high - low <= 4e-16 * torch.maximum(low.abs(), high.abs())
-        if (is_narrow | ((found - aim).abs() < _TOLERANCE)).all():
-            break
-    nearer = (at_high - aim).abs() < (at_low - aim).abs()
-    return torch.where(nearer, high, low)
+def coverage_key(level: float) -> str:
+    """Return the name of a coverage among scores: coverage90 for 0.9."""
+    return f"coverage{round(100 * level)}"
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:

@@ -7,20 +7,33 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy import ndarray
-from rich.console import Console
-from rich.progress import Progress
 
 from convcnp.errors import DataError
 from convcnp.extras import import_extra
 from convcnp.storage import write_atomically
 
 Arrays = dict[str, ndarray]
+OnBytes = Callable[[int, int], None]  # those that are there, and all of them
+
+
+@contextmanager
+def unseen(name: str) -> Iterator[OnBytes]:
+    """Show nothing of a download."""
+    yield lambda done, total: None
+
+
+download_bar: ContextVar[Callable[[str], AbstractContextManager[OnBytes]]] = ContextVar(
+    "download_bar", default=unseen
+)
+"""How downloads are shown: given a file's name, a place to report bytes to."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +106,14 @@ def cached(path: Path, read: Callable[[Path], Arrays]) -> Arrays:
 def _downloaded(folder: str, upstream: Upstream, wanted: str) -> Path:
     pooch = import_extra("pooch", "images")
     try:
-        path = pooch.retrieve(
-            upstream.url,
-            known_hash=f"md5:{upstream.md5}",
-            fname=upstream.name,
-            path=cache_folder() / folder,
-            progressbar=_ProgressBar(upstream.name),
-        )
+        with download_bar.get()(upstream.name) as report:
+            path = pooch.retrieve(
+                upstream.url,
+                known_hash=f"md5:{upstream.md5}",
+                fname=upstream.name,
+                path=cache_folder() / folder,
+                progressbar=_Bytes(report),
+            )
     except (OSError, ValueError) as error:  # no connection, or another hash
         raise DataError(
             f"Expected {wanted}, or {upstream.url} to answer with the file known here, but "
@@ -108,32 +122,20 @@ def _downloaded(folder: str, upstream: Upstream, wanted: str) -> Path:
     return Path(path)
 
 
-class _ProgressBar:
-    """A bar of rich's with the methods that pooch calls; on standard error, terminals only."""
+class _Bytes:
+    """What pooch takes for a progress bar: counts bytes, and passes them on."""
 
-    def __init__(self, name: str) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-        self._row = self._bar.add_task(name)
-
-    @property
-    def total(self) -> float:
-        """Bytes to come, set by pooch."""
-        return self._bar.tasks[0].total or 0
-
-    @total.setter
-    def total(self, total: float) -> None:
-        self._bar.start()
-        self._bar.update(self._row, total=total)
+    def __init__(self, report: OnBytes) -> None:
+        self.total, self._done, self._report = 0.0, 0.0, report
 
     def update(self, advance: float) -> None:
         """Take note of bytes that arrived."""
-        self._bar.advance(self._row, advance)
+        self._done += advance
+        self._report(int(self._done), int(self.total))
 
     def reset(self) -> None:
         """Begin again, as pooch does before it fills the bar at the end."""
-        self._bar.reset(self._row)
+        self._done = 0.0
 
     def close(self) -> None:
-        """Remove the bar."""
-        self._bar.stop()
+        """Do nothing: who shows the bytes knows when the file is there."""

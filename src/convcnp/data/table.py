@@ -185,8 +185,8 @@ class TableSource(Columns):
         if not len(rows.x):
             raise TableError(
                 f"Expected series of at least {FEWEST} observed rows for the {self.part} part, but "
-                "the table has none; give it longer series, or name the columns with --time and "
-                "--group."
+                "the table has none; give it longer series, or name the columns with time= and "
+                "group=."
             )
         return rows
 

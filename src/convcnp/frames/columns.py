@@ -157,7 +157,7 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
     if len(chosen.values) != 1:
         raise TableError(
             f"A table with the channel column {channel!r} has one column of values, but "
-            f"{', '.join(map(repr, chosen.values))} may be it; name it with --value."
+            f"{', '.join(map(repr, chosen.values))} may be it; name it with value=."
         )
     return Columns(
         values=tuple(sorted(_channel_names(frame[channel]).dropna().unique())),
@@ -175,7 +175,7 @@ def _check_inputs(named: Columns) -> None:
         given = [*named.inputs, *([named.time] if named.time is not None else [])]
         raise TableError(
             f"Points in the plane have two different input columns and no time, got {given}; give "
-            "--inputs twice, or --time alone."
+            "inputs= twice, or time= alone."
         )
 
 
@@ -215,7 +215,7 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
     if not values:
         raise TableError(
             f"Expected a column of numbers beside the time {time!r}, but {_none_of(others)}; name "
-            "one with --value."
+            "one with value=."
         )
     return Columns(values=values, time=time, group=group)
 

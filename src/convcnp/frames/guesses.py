@@ -97,8 +97,8 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     if len(places) > 1:
         raise TableError(
             f"Expected a column of times, but no column is named like one, holds dates or grows "
-            f"from row to row; name one with --time. If {listed(places)} are where the values were "
-            "observed, name them with --inputs, to train a model of points in the plane."
+            f"from row to row; name one with time=. If {listed(places)} are where the values were "
+            "observed, name them with inputs=, to train a model of points in the plane."
         )
     for found in (counters, others, places):
         if found:
@@ -112,7 +112,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
             return found[0]
     raise TableError(
         "Expected a column of times, as numbers or dates, but the columns are "
-        f"{listed([str(c) for c in frame.columns])}; name one with --time."
+        f"{listed([str(c) for c in frame.columns])}; name one with time=."
     )
 
 
@@ -168,7 +168,7 @@ def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) 
     if len(frame) > 1 and frame[group].is_unique:
         warnings.warn(
             f"{group!r} is taken to tell {len(frame):,} series of one row each apart; if it only "
-            'numbers the rows, give an empty group: --group "".',
+            'numbers the rows, give an empty group: group="".',
             ConvCNPWarning,
             stacklevel=6,
         )
@@ -240,13 +240,13 @@ def check_times_differ(
         if 1 < frame[c].nunique() <= len(frame) / 2 and tells_apart(frame[c], with_channel)
     ]
     ways = [
-        *([f"name the time with --time ({listed(may_be_time)} may be it)"] if may_be_time else []),
+        *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
         *(
-            [f"name what tells series apart with --group ({listed(may_be_group)} may do so)"]
+            [f"name what tells series apart with group= ({listed(may_be_group)} may do so)"]
             if may_be_group
             else []
         ),
-        f"give --time {time} to average the values of each time",
+        f"give time={time!r} to average the values of each time",
     ]
     raise TableError(
         f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "

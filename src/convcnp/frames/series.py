@@ -114,7 +114,7 @@ class SeriesTable:
         if np.isnan(y[has_time]).all():
             raise TableError(
                 f"Expected observed values in {listed(columns.values)}, but every cell is "
-                "missing; name another column with --value."
+                "missing; name another column with value=."
             )
         x, y, codes = x[has_time], y[has_time], codes[has_time]
         if labels is not None:

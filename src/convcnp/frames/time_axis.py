@@ -176,7 +176,7 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
     if len(column) and not column.notna().any():
         raise TableError(
             f"Expected times in {column.name!r}, but all its cells are missing; name another "
-            "column with --time."
+            "column with time=."
         )
     if is_numeric(column):
         values = pd.to_numeric(column, errors="coerce")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from torch import Tensor
 
-from convcnp.core.predictive import Predictive
+from convcnp.core.predictive import Predictive, coverage_key
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
 from convcnp.extras import import_extra
@@ -90,9 +90,9 @@ def compare(
     Args:
         report: Called after every method on every series, with both names and the scores.
     """
-    check_known("--series", series, SERIES)
-    check_known("--methods", methods, METHODS)
-    check_known("--removals", removals, REMOVALS)
+    check_known("series", series, SERIES)
+    check_known("methods", methods, METHODS)
+    check_known("removals", removals, REMOVALS)
     origin = {"removals": list(removals), **_origin()}
     ready = {name: _warmed(METHODS[name].build()) for name in methods}
     paths = []
@@ -143,7 +143,7 @@ def score(method: Method, task: Task) -> dict[str, Any]:
         "num_target": task.x_target.shape[1],
         "log_likelihood": predictive.log_likelihood(task.y_target).item(),
         "crps": predictive.crps(task.y_target).mean().item(),
-        "coverage": predictive.covers(task.y_target).double().mean().item(),
+        coverage_key(0.9): predictive.covers(task.y_target).double().mean().item(),
         "seconds": seconds,
     }
 

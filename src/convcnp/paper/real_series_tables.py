@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from convcnp.core.predictive import coverage_key
 from convcnp.errors import ResultError
 from convcnp.paper.comparison import METHODS
 from convcnp.paper.real_series import FIRST_SERIES, SERIES
@@ -30,7 +31,7 @@ class Measure(NamedTuple):
 
 LIKELIHOOD = Measure("log_likelihood", "Log-likelihood per removed point", ".2f")
 CRPS = Measure("crps", "CRPS in the series' units", ".3g")
-COVERAGE = Measure("coverage", "Coverage of the 90 % interval", ".0%")
+COVERAGE = Measure(coverage_key(0.9), "Coverage of the 90 % interval", ".0%")
 # The median: a machine with other work to do is sometimes slow.
 SECONDS = Measure("seconds", "Seconds", ".2g", statistics.median)
 

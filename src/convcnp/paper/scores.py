@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.core.predictive import GaussianPredictive, Predictive
+from convcnp.core.predictive import GaussianPredictive, Predictive, coverage_key
 from convcnp.core.task import Task
 from convcnp.data import lynx_hare
 from convcnp.data.lotka_volterra import UNIT, LotkaVolterraSource
@@ -77,9 +77,9 @@ def _on_real_years(predict: Predict, task: Task) -> dict[str, float]:
     predictive = predict(task)
     change_of_units = task.dim_y * math.log(UNIT)
     log_likelihood = predictive.log_likelihood(task.y_target).mean().item() - change_of_units
-    bands = {level: predictive.covers(task.y_target, level / 100) for level in (50, 90)}
-    shares = {f"coverage_{k}": v[predictive.mask].double().mean().item() for k, v in bands.items()}
-    return {"log_likelihood": log_likelihood, **shares}
+    bands = {level: predictive.covers(task.y_target, level) for level in (0.5, 0.9)}
+    shares = {k: v[predictive.mask].double().mean().item() for k, v in bands.items()}
+    return {"log_likelihood": log_likelihood, **{coverage_key(k): v for k, v in shares.items()}}
 
 
 def light_curves(

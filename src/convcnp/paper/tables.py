@@ -48,7 +48,7 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
         raise ResultError(
             f"Expected the name of a table under {experiments}, one of "
             f"{sorted([*REAL_SERIES, *known])}, got {name!r}; run this in the project's folder, or "
-            "name the folders with --experiments and --results."
+            "name the folders with experiments= and results=."
         )
     paper = tomllib.loads(known[name].read_text())
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}

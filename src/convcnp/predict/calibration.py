@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from convcnp.core.image_task import ImageTask
-from convcnp.core.predictive import Predictive
+from convcnp.core.predictive import Predictive, coverage_key
 from convcnp.core.task import Task
 from convcnp.data.images.files import holds_images
 from convcnp.data.images.folder import ImageFolder, read_images
@@ -32,11 +32,6 @@ from convcnp.training.own.table import typical_gaps
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 _CHUNK = 25  # tasks at once
 _CLOSE = 0.03  # a coverage that is off by less is called right
-
-
-def coverage_key(level: float) -> str:
-    """Return the name of a coverage among scores: coverage90 for 0.9."""
-    return f"coverage{round(100 * level)}"
 
 
 @dataclass(frozen=True)
@@ -174,7 +169,7 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
         raise ShapeError(
             f"{predictor.name!r} takes {expected[0]} input(s) and {expected[1]} channel(s), but "
             f"the table has {source.dim_x} and {source.dim_y} ({', '.join(source.values)}); name "
-            "the columns with --time and --value."
+            "the columns with time= and value=."
         )
     return source
 

@@ -12,7 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 import torch
 
-from convcnp.core.predictive import Predictive
+from convcnp.core.predictive import Predictive, coverage_key
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
@@ -301,6 +301,6 @@ def _score(predictive: Predictive, channel: int, truth: torch.Tensor) -> dict[st
     return {
         "log_likelihood": mean(predictive.log_prob(values)),
         "crps": mean(predictive.crps(values)),
-        "coverage90": mean(predictive.covers(values, 0.9)),
+        coverage_key(0.9): mean(predictive.covers(values, 0.9)),
         "values": int(known.sum()),
     }

@@ -68,7 +68,7 @@ def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Pat
         if is_shipped(cell) and (other := _name(WEIGHTS / f"{cell}.json")) != name:
             raise SettingError(
                 f"The weights of {other} ship under the name {cell!r}, which {name} has as well; "
-                "publish this one with --no-weights."
+                "publish this one without weights."
             )
         copies[WEIGHTS / f"{cell}.safetensors"] = directory / BEST
         copies[WEIGHTS / f"{cell}.json"] = directory / RESULT

@@ -82,7 +82,7 @@ def _take(directory: Path, descriptor: int) -> None:
         holder = os.pread(descriptor, 200, 0).decode(errors="replace") or "another process"
         raise OutputError(
             f"Expected a run's directory for one process, but {directory} is held by {holder}; "
-            "wait until it ends, or choose another with --out."
+            "wait until it ends, or choose another with out=."
         ) from error
 
 

@@ -133,14 +133,14 @@ def _prepare(experiment: Experiment, directory: Path, *, resume: bool) -> None:
     path = directory / EXPERIMENT
     if (directory / CHECKPOINT).exists() and not resume:
         raise ExperimentError(
-            f"Expected a new or empty directory, but {directory} holds a run; add --resume to "
-            "continue it, or choose another with --out."
+            f"Expected a new or empty directory, but {directory} holds a run; add resume=True to "
+            "continue it, or choose another with out=."
         )
     if resume and path.exists() and path.read_text() != content:
         raise CheckpointError(
             f"{directory} must hold a run of the same experiment, but {path} differs from the file "
             "and overrides given; continue with the same ones, or choose another directory with "
-            "--out."
+            "out=."
         )
     with writing(directory):
         write_atomically(path, content.encode())

@@ -64,5 +64,5 @@ def test_the_times_drawn_are_rows_where_a_series_has_rows_and_a_curve_elsewhere(
 
 
 def test_an_unknown_method_is_answered_with_the_nearest():
-    with pytest.raises(SettingError, match=r"--method must be one of .* did you mean 'celerite'"):
+    with pytest.raises(SettingError, match=r"^method must be one of .* did you mean 'celerite'"):
         FIGURES["real-series"]("real-series", Shelf(Path(), Path(), method="celerit"), 1)

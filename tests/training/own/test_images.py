@@ -74,7 +74,7 @@ def test_every_choice_can_be_given(tmp_path):
 
 def test_what_images_do_not_have_is_refused(tmp_path):
     folder = write_pictures(tmp_path / "set")
-    with pytest.raises(SettingError, match="no columns to name, but --time and --group names one"):
+    with pytest.raises(SettingError, match="no columns to name, but time= and group= names one"):
         planned(folder, time="t", group="id")
     with pytest.raises(SettingError, match="at most 262,144 pixels, got 900 x 800; a model of"):
         planned(folder, ["data.window=[800, 900]"])

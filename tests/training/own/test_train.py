@@ -421,7 +421,7 @@ def test_a_folder_that_was_killed_in_its_first_write_is_accepted_again(tmp_path,
         write_atomically(out / "experiment.toml", b"cut sh")
     (out / ".lock").write_text("process 1 on nowhere")
     check_out(out, resume=False)
-    with pytest.raises(CheckpointError, match="leave out --resume to start one"):
+    with pytest.raises(CheckpointError, match="leave out resume=True to start one"):
         check_out(out, resume=True)
 
 

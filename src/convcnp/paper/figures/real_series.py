@@ -38,7 +38,7 @@ _CURVE = 201  # points, where a series has no rows of its own
 
 def _page(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a panel per series: what a method sees, its band, and what was removed."""
-    check_known("--method", [shelf.method], METHODS)
+    check_known("method", [shelf.method], METHODS)
     method = METHODS[shelf.method].build()
     figure = blank_figure(_WIDTH * COLUMNS, _HEIGHT * ROWS)
     panels = figure.subplots(ROWS, COLUMNS).flat

@@ -52,7 +52,7 @@ def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Pla
 def refuse_columns(columns: Columns) -> None:
     """Refuse names of columns, which images do not have."""
     if columns.given:
-        options = " and ".join(f"--{role.replace('values', 'value')}" for role in columns.given)
+        options = " and ".join(f"{role.replace('values', 'value')}=" for role in columns.given)
         raise SettingError(
             f"Images have no columns to name, but {options} names one; leave it out, or give a "
             "table."

@@ -119,7 +119,7 @@ def _check_rows(rows: Rows, columns: Columns) -> None:
         raise TableError(
             f"Expected series of at least {FEWEST} rows with a value, but the longest of "
             f"{len(rows):,} has {int(rows.lengths.max(initial=0))}; name the column that tells "
-            "series apart with --group, or gather more rows."
+            "series apart with group=, or gather more rows."
         )
     if not is_split_by_series(rows) and rows.lengths.sum() < _FEWEST_ROWS:
         raise TableError(
@@ -132,7 +132,7 @@ def _check_rows(rows: Rows, columns: Columns) -> None:
     if not steps.any():
         raise TableError(
             f"Expected rows that differ in {columns.over}, but within every series all are the "
-            "same; name another column with --time, or other --inputs."
+            "same; name another column with time=, or other inputs=."
         )
     for channel, name in enumerate(columns.values):
         y = training.y[:, channel]
@@ -141,7 +141,7 @@ def _check_rows(rows: Rows, columns: Columns) -> None:
             found = f"is {y[0]:g} everywhere" if len(y) else "has no value"
             raise TableError(
                 f"Expected values that vary in {name!r}, but in the training part it {found}; "
-                "leave it out by naming the others with --value."
+                "leave it out by naming the others with value=."
             )
 
 

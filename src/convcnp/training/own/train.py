@@ -53,7 +53,7 @@ def train_own(
         return _run(_continued(out, wanted, data), out, reporting, resume=True)
     if data is None:
         raise TableError(
-            "Expected a table or a folder of images to train on, got none; name it with --data."
+            "Expected a table or a folder of images to train on, got none; name it with data=."
         )
     if holds_images(data):
         plan = plan_images(data, wanted, say)
@@ -104,13 +104,13 @@ def check_out(out: Path, *, resume: bool) -> None:
         if not (out / EXPERIMENT).exists():
             raise CheckpointError(
                 f"Expected a run to continue in {out}, but {EXPERIMENT} is not there; leave out "
-                "--resume to start one."
+                "resume=True to start one."
             )
         return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise OutputError(
-            f"Expected a new or empty directory, but {out} exists; add --resume to go on with the "
-            "run in it, or choose another with --out."
+            f"Expected a new or empty directory, but {out} exists; add resume=True to go on with "
+            "the run in it, or choose another with out=."
         )
     check_folder(out)
 
