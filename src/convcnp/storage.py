@@ -168,6 +168,8 @@ def writing(directory: Path) -> Iterator[None]:
     """Say which directory cannot be written, where something within fails to be."""
     try:
         yield
+    except OutputError:  # says so itself
+        raise
     except OSError as error:
         raise OutputError(
             f"Expected a directory that can be written, but {directory} cannot "

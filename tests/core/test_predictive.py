@@ -271,3 +271,16 @@ def test_nan_where_nothing_is_asked_leaves_a_mixture_s_gradients_finite():
 def test_a_mixture_can_be_moved():
     moved = mixture([0.5, 0.5], [0.0, 1.0], [1.0, 1.0]).to("meta")
     assert moved.mean.device == moved.mask.device == torch.device("meta")
+
+
+def test_a_blend_is_the_mixture_of_both():
+    mask = torch.ones(1, 2, 1, dtype=torch.bool)
+    one = GaussianPredictive(torch.zeros(1, 2, 1), torch.ones(1, 2, 1), mask)
+    other = GaussianPredictive(torch.full((1, 2, 1), 4.0), torch.full((1, 2, 1), 0.5), mask)
+    share = torch.tensor([[[0.0], [0.25]]])
+    blend = one.as_mixture().blended(other.as_mixture(), share)
+    y = torch.tensor([[[1.0], [1.0]]])
+    expected = (1 - share) * one.cdf(y) + share * other.cdf(y)
+    torch.testing.assert_close(blend.cdf(y), expected)
+    torch.testing.assert_close(blend.mean[0, :, 0], torch.tensor([0.0, 1.0]))
+    torch.testing.assert_close(blend.quantile(0.7)[0, 0], one.quantile(0.7)[0, 0])

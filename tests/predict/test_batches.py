@@ -3,8 +3,10 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import convcnp
 from convcnp.core.task import Task
 from convcnp.data.functions import GPSource
 from convcnp.data.random_series import SeriesSource
@@ -16,7 +18,7 @@ from convcnp.models.gaussian_process import EQ
 from convcnp.predict import batches
 from convcnp.predict.batches import predict_many
 from convcnp.predict.user_units import InUserUnits
-from helpers import lively
+from helpers import TINY, lively
 
 LENGTHS, ASKED = (5, 1, 9, 3, 7), (2, 4, 1, 0, 3)
 
@@ -172,3 +174,35 @@ def test_what_a_model_should_know_of_points_is_noted():
     np.testing.assert_allclose(found.distance, [0.0, 58**0.5], atol=1e-6)
     assert found.gaps == pytest.approx((1.0, 1.0))
     assert found.largest == 7.0
+
+
+@pytest.fixture(scope="module")
+def of_windows(tmp_path_factory):
+    """Train a tiny model on one long series that rises, seen in windows of 64 rows."""
+    days = np.arange(600.0)
+    frame = pd.DataFrame({"day": days, "v": 0.5 * days + np.sin(days)})
+    settings = [*TINY, "data.window=64", "data.units=series"]
+    out = tmp_path_factory.mktemp("windows") / "run"
+    return frame, convcnp.Predictor.fit(frame, out, minutes=0.1, settings=settings)
+
+
+def test_a_long_series_is_answered_by_windows_as_long_as_in_training(of_windows):
+    frame, predictor = of_windows
+    asked = np.arange(200.25, 400, 0.5)
+    far = frame.assign(v=frame["v"].where(frame["day"] < 500, 1e6))
+    answer, other = (predictor.predict(part, asked) for part in (frame, far))
+    # What lies several windows away is not seen, and does not move the units either.
+    pd.testing.assert_frame_equal(answer, other)
+    # In the units of the whole series the answer would hardly follow its rise.
+    slope = np.polyfit(asked, answer["v_mean"], 1)[0]
+    assert slope == pytest.approx(0.5, rel=0.1)
+
+
+def test_windows_meet_without_a_step(of_windows):
+    frame, predictor = of_windows
+    fine = np.linspace(100, 500, 4001)
+    answer = predictor.predict(frame, fine)
+    for column in ("v_mean", "v_q05", "v_q95"):
+        steps = np.abs(np.diff(answer[column]))
+        assert steps.max() < 0.25 * answer["v_std"].median() + 0.1, column
+    assert predictor.predict(frame, fine[::50], samples=2).notna().all(axis=None)

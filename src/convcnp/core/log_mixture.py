@@ -10,12 +10,11 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from convcnp.core.heads import Head
-from convcnp.core.predictive import MixturePredictive, Predictive, mixed_score
-from convcnp.core.roots import root
+from convcnp.core.normal_scores import SMALLEST, mixed_score, root
+from convcnp.core.predictive import MixturePredictive, Predictive
 
 _NODES = 33  # per component, where the CRPS is an integral
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
-_SMALLEST = 1e-300
 
 
 class LogMixturePredictive(Predictive):
@@ -101,7 +100,7 @@ class LogMixturePredictive(Predictive):
     def _inner(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Return u for every component, and the logarithm of what it is the logarithm of."""
         y = (value.to(self.locations) - self.offset)[..., None]
-        logarithm = torch.where(y > 0, y.clamp(min=_SMALLEST).log(), -torch.inf)
+        logarithm = torch.where(y > 0, y.clamp(min=SMALLEST).log(), -torch.inf)
         return torch.where(self.is_log, logarithm, y), logarithm
 
     def _log_density(self, value: Tensor) -> Tensor:

@@ -10,10 +10,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.distributions import Distribution, Normal
 
-from convcnp.core.roots import root
+from convcnp.core.normal_scores import SMALLEST, mixed_score, root
 from convcnp.errors import SettingError, ShapeError
-
-_SMALLEST = 1e-300  # keeps the logarithm and the quotient of what underflowed finite
 
 
 class Predictive(Distribution):
@@ -82,6 +80,12 @@ class Predictive(Distribution):
         """Draw outputs, each independently of the others."""
         with torch.no_grad():
             return self._sample(torch.Size(sample_shape), generator)
+
+    def as_mixture(self) -> MixturePredictive:
+        """Return the same distribution as a mixture of Gaussians, if it is one."""
+        raise SettingError(
+            f"A {type(self).__name__} is no mixture of Gaussians; use its quantiles."
+        )
 
     @abstractmethod
     def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
@@ -165,6 +169,11 @@ class GaussianPredictive(Predictive, Normal):
         """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
         spread = torch.hypot(own := self.stddev * scale, torch.as_tensor(scatter).to(own))
         return GaussianPredictive(self.mean * scale + shift, spread, self.mask)
+
+    def as_mixture(self) -> MixturePredictive:
+        """Return the mixture of one that this is."""
+        mean, stddev = self.mean[..., None], self.stddev[..., None]
+        return MixturePredictive(torch.zeros_like(mean), mean, stddev, self.mask)
 
     def to(self, device: torch.device | str) -> GaussianPredictive:
         """Move every tensor to a device."""
@@ -272,6 +281,21 @@ class MixturePredictive(Predictive):
             self.mask,
         )
 
+    def as_mixture(self) -> MixturePredictive:
+        """Return itself."""
+        return self
+
+    def blended(self, other: MixturePredictive, share: Tensor) -> MixturePredictive:
+        """Return the mixture of this and another, which has a share of the probability."""
+        share = share[..., None]
+        logits = torch.log1p(-share) + self.log_weights, share.log() + other.log_weights
+        return MixturePredictive(
+            torch.cat(logits, -1),
+            torch.cat([self.means, other.means], -1),
+            torch.cat([self.stddevs, other.stddevs], -1),
+            self.mask,
+        )
+
     def to(self, device: torch.device | str) -> MixturePredictive:
         """Move every tensor to a device."""
         return MixturePredictive(
@@ -298,17 +322,6 @@ class MixturePredictive(Predictive):
         return means + stddevs * _normal(tuple(means.shape), means, generator)
 
 
-def mixed_score(z: Float[Tensor, "*S K"], weights: Float[Tensor, "*#S K"]) -> Float[Tensor, "*S"]:
-    """Return the normal score of a mixture, given those of its components."""
-    lower, upper = ((weights * torch.special.ndtr(side * z)).sum(-1) for side in (1, -1))
-    # Whichever tail is the shorter: the other one rounds to one.
-    return torch.where(
-        lower < upper,
-        torch.special.ndtri(lower.clamp(_SMALLEST, 0.5)),
-        -torch.special.ndtri(upper.clamp(_SMALLEST, 0.5)),
-    )
-
-
 def coverage_key(level: float) -> str:
     """Return the name of a coverage among scores: coverage90 for 0.9."""
     return f"coverage{round(100 * level)}"
@@ -316,7 +329,7 @@ def coverage_key(level: float) -> str:
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:
     """Return the mean of the absolute value of a Gaussian."""
-    z = mean / stddev.clamp(min=_SMALLEST)
+    z = mean / stddev.clamp(min=SMALLEST)
     density = torch.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
     return mean * torch.erf(z / math.sqrt(2)) + 2 * stddev * density
 

@@ -45,6 +45,7 @@ class Familiar:
     largest: float  # value
     spacing: float  # of observations that are as dense as in a full task
     has_repeats: bool = False  # whether several observations may share an input
+    rows: int | None = None  # of a task at most, where its units are those of what it holds
 
 
 @runtime_checkable

@@ -157,7 +157,8 @@ class TableSource(Columns):
     @property
     def familiar(self) -> Familiar:
         """What a model trained on these tasks has seen."""
-        return Familiar(self.gaps, self.largest, spacing=1.0, has_repeats=True)
+        rows = self.window if self.units == "series" and self.dim_x == 1 else None
+        return Familiar(self.gaps, self.largest, spacing=1.0, has_repeats=True, rows=rows)
 
     @cached_property
     def rows(self) -> Rows:

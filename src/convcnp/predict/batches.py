@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from convcnp.frames.series import Ragged
 from convcnp.models.base import Model
 from convcnp.models.tiling import raw_in_passes
 from convcnp.predict.user_units import to_model_units
+from convcnp.predict.windows import in_windows
 
 _SERIES = 2**12  # of one batch
 _POINTS = 2**17  # of one batch, padding included; a longer series is a batch of its own
@@ -46,6 +47,8 @@ class Predictions:
     largest: float = 0.0  # of the observed values, without sign
     observed: int = 0  # values
     averaged: int = 0  # of these, that share an input with an earlier one
+    beside: Predictions | None = None  # of the windows after, where series are seen in windows
+    share: Float[Tensor, " R"] | None = None  # of their answers
 
     @classmethod
     def none(cls, model: Model, rows: int) -> Predictions:
@@ -66,7 +69,29 @@ class Predictions:
         """The distributions in the user's units, as those of one task (1, R, Dy)."""
         mask = self.is_answered[None, :, None].expand(1, *self.shift.shape)
         of_model = self.head(self.raw[None], mask)
-        return of_model.affine(self.shift[None], self.scale[None], self.scatter[None])
+        alone = of_model.affine(self.shift[None], self.scale[None], self.scatter[None])
+        if self.beside is None or self.share is None:
+            return alone
+        after = self.beside.predictive.as_mixture()
+        return alone.as_mixture().blended(after, self.share[None, :, None].to(after.means))
+
+    def among(self, chosen: np.ndarray, rows: np.ndarray, count: int) -> Predictions:
+        """Return chosen predictions at their rows of an answer; other rows have none."""
+        some, there = torch.from_numpy(chosen), torch.from_numpy(rows[chosen])
+
+        def spread(values: Tensor, fill: float = 0) -> Tensor:
+            room = values.new_full((count, *values.shape[1:]), fill)
+            return room.index_copy(0, there, values[some])
+
+        return replace(
+            self,
+            raw=spread(self.raw),
+            shift=spread(self.shift),
+            scale=spread(self.scale, 1),
+            scatter=spread(self.scatter),
+            is_answered=spread(self.is_answered),
+            distance=spread(torch.from_numpy(self.distance), np.nan).numpy(),
+        )
 
     def put(self, batch: _Batch, units: Units, raw: Float[Tensor, "B M P"]) -> None:
         """Keep what was decoded for a batch, with the way back to its units."""
@@ -106,13 +131,40 @@ def predict_many(
 ) -> Predictions:
     """Predict every series, or set of points, at its asked inputs.
 
-    There are no predictions for a series without observations: it has no units to answer in.
+    There are no predictions for a series without observations: it has no units to answer in. A
+    model that knows series by the level and spread of what it sees at once sees no more than it
+    did in training: longer series come in windows.
 
     Args:
         source: What the model was trained on.
         y: Outputs (rows, Dy) of the series, NaN where nothing was observed.
         asked: Inputs asked for, of as many series; any of them may be empty.
     """
+    windows = in_windows(series, y, asked, source.familiar.rows)
+    if windows is None:
+        return predict_each(model, source, series, y, asked, progress)
+    copies = windows.copies(asked)
+
+    def on_progress(done: int, total: int) -> None:
+        progress(done * len(asked.x) // max(total, 1), len(asked.x))
+
+    found = predict_each(model, source, windows.series, windows.y, copies.asked, on_progress)
+    before, after = (
+        found.among(np.flatnonzero(copies.is_after == side), copies.row, len(asked.x))
+        for side in (False, True)
+    )
+    return replace(before, beside=after, share=torch.from_numpy(windows.share))
+
+
+def predict_each(
+    model: Model,
+    source: NamedSource,
+    series: Ragged,
+    y: np.ndarray,
+    asked: Ragged,
+    progress: Progress = lambda done, total: None,
+) -> Predictions:
+    """Predict every series at once, as a model sees it."""
     total, done = len(asked.x), 0
     found = Predictions.none(model, total)
     for members in _batches(series, asked):

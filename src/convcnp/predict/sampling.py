@@ -17,8 +17,9 @@ from convcnp.data.source import NamedSource, seeded
 from convcnp.frames.series import Ragged
 from convcnp.models.base import Model
 from convcnp.models.tiling import raw_in_passes
-from convcnp.predict.batches import Progress
+from convcnp.predict.batches import Progress, predict_each
 from convcnp.predict.user_units import to_model_units
+from convcnp.predict.windows import in_windows
 
 
 @torch.no_grad()
@@ -35,12 +36,38 @@ def sample_many(
 ) -> np.ndarray:
     """Draw curves (samples, rows, Dy) in the user's units, series by series.
 
+    Of series that are seen in windows, every window draws its own, which fade into each other.
+
     Args:
         source: What the model was trained on.
         y: Outputs (rows, Dy) of the series, NaN where nothing was observed.
         asked: Inputs asked for, of as many series; those of a series without observations are NaN.
         key: The seed, and the number of the first value column: others draw other curves.
     """
+    windows = in_windows(series, y, asked, source.familiar.rows)
+    if windows is None:
+        return _sample_each(model, source, series, y, asked, samples, key, progress)
+    copies, rows = windows.copies(asked), len(asked.x)
+
+    def on_progress(done: int, total: int) -> None:
+        progress(done * rows // max(total, 1), rows)
+
+    parts = (model, source, windows.series, windows.y, copies.asked)
+    curves = _sample_each(*parts, samples, key, on_progress)
+    return copies.faded(curves, predict_each(*parts).predictive.mean[0].numpy(), rows)
+
+
+def _sample_each(
+    model: Model,
+    source: NamedSource,
+    series: Ragged,
+    y: np.ndarray,
+    asked: Ragged,
+    samples: int,
+    key: tuple[int, int],
+    progress: Progress,
+) -> np.ndarray:
+    """Draw curves of every series at once, as a model sees it."""
     curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
     for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
         rows, wanted = series.rows(i), asked.rows(i)

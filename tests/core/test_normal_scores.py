@@ -1,6 +1,6 @@
 import torch
 
-from convcnp.core.roots import root
+from convcnp.core.normal_scores import root
 
 
 def test_a_root_is_found_where_straight_lines_would_creep():

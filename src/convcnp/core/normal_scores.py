@@ -1,12 +1,25 @@
-"""Where an increasing function has a value: quantiles of distributions that have no formula."""
+"""Normal scores of mixtures, and the search for where they are: quantiles without a formula."""
 
 from collections.abc import Callable
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
+SMALLEST = 1e-300  # keeps the logarithm and the quotient of what underflowed finite
 _STEPS = 100  # as many as float64 could need
 _TOLERANCE = 1e-9  # of the values compared
+
+
+def mixed_score(z: Float[Tensor, "*S K"], weights: Float[Tensor, "*#S K"]) -> Float[Tensor, "*S"]:
+    """Return the normal score of a mixture, given those of its components."""
+    lower, upper = ((weights * torch.special.ndtr(side * z)).sum(-1) for side in (1, -1))
+    # Whichever tail is the shorter: the other one rounds to one.
+    return torch.where(
+        lower < upper,
+        torch.special.ndtri(lower.clamp(SMALLEST, 0.5)),
+        -torch.special.ndtri(upper.clamp(SMALLEST, 0.5)),
+    )
 
 
 def root(function: Callable[[Tensor], Tensor], low: Tensor, high: Tensor, aim: Tensor) -> Tensor:
