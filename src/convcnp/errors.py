@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 
 class ConvCNPError(Exception):
-    """Base of every error a user can cause."""
+    """Base of every error a user can cause.
+
+    Example:
+        >>> from convcnp import load
+        >>> try:
+        ...     load("generel")
+        ... except ConvCNPError as error:
+        ...     print("'general'" in str(error))  # what was meant
+        True
+    """
 
 
 class ShapeError(ConvCNPError, ValueError):

@@ -227,6 +227,11 @@ def test_every_room_has_a_door():
     assert rooms - ENDS <= set(DOORED)
 
 
+@pytest.mark.parametrize("name", convcnp.__all__)
+def test_every_name_of_the_front_door_has_an_example_that_runs(name):
+    assert ">>> " in (getattr(convcnp, name).__doc__ or "")
+
+
 def test_the_front_door_is_small_and_leaves_the_packages_name_alone():
     assert len(convcnp.__all__) <= 20
     assert "convcnp" not in convcnp.__all__

@@ -48,6 +48,12 @@ class SimpleCNN(CNN):
 
     Args:
         channels: Channels of the input and of every layer's output.
+
+    Example:
+        >>> cnn = SimpleCNN(channels=(8, 16, 8))
+        >>> nothing = Field(torch.zeros(1, 100, 8), beyond=torch.zeros(8))
+        >>> cnn(nothing).values.shape, cnn.receptive_radius
+        (torch.Size([1, 100, 8]), 4)
     """
 
     # Paper: the text lists [16, 32, 16, 2] channels, which cannot give its 6,537 parameters; 8
@@ -98,6 +104,11 @@ class UNet(CNN):
         up: Channels of the layers that double it; as many as `down`.
         blocks: Residual convolutions after each of these layers; the paper has none.
         activation: Follows every convolution; the paper's is `relu`.
+
+    Example:
+        >>> cnn = UNet()
+        >>> cnn.multiple, cnn.channels_out  # the input is part of the output
+        (64, 16)
     """
 
     # Paper: transposed convolutions double the resolution. They answer a constant with a periodic
@@ -170,6 +181,12 @@ class ResNet(CNN):
         channels: Channels of the input, of every layer and of the output.
         blocks: Residual blocks.
         layers: Separable convolutions in each block.
+
+    Example:
+        >>> cnn = ResNet(channels=4, blocks=2)
+        >>> nothing = Field(torch.zeros(1, 20, 30, 4), beyond=torch.zeros(4))
+        >>> cnn(nothing).values.shape, cnn.receptive_radius
+        (torch.Size([1, 20, 30, 4]), 4)
     """
 
     def __init__(

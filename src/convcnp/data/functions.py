@@ -30,6 +30,15 @@ class FunctionSource(ABC):
         high: Upper end of the inputs.
         max_points: Context and target sizes are each drawn from 3 to this number.
         sizes: Draw the sizes once for a batch, as the paper does, or for every task.
+
+    Example:
+        >>> @dataclass(frozen=True)
+        ... class Lines(FunctionSource):
+        ...     def values(self, x, generator):
+        ...         slope = torch.randn(len(x), 1, 1, dtype=x.dtype, generator=generator)
+        ...         return slope * x
+        >>> Lines().draw(16, torch.Generator().manual_seed(0)).x_context.shape[0]
+        16
     """
 
     options: ClassVar[tuple[str, ...]] = ("low", "high", "max_points", "sizes")

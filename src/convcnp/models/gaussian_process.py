@@ -91,6 +91,12 @@ class GaussianProcess:
         jitter: Variance added to every observation, so that a covariance can be factorised, and to
             every prediction: a smooth noise-free process is predicted so well that this number
             limits its score.
+
+    Example:
+        >>> task = Task.from_arrays(x_context=[0.0, 1.0], y_context=[0.0, 2.0], x_target=[1.0, 9.0])
+        >>> predictive = GaussianProcess(EQ(length_scale=0.5))(task)
+        >>> predictive.mean.round(decimals=3).flatten().tolist()  # what was seen, and the prior
+        [2.0, 0.0]
     """
 
     def __init__(self, kernel: Kernel, *, noise: float = 0.0, jitter: float = 1e-8) -> None:

@@ -62,6 +62,13 @@ def complete(
 
     A model of grey images completes the channels of a colour photograph one by one; one of colour
     images sees a grey photograph as colour, and its channels are averaged.
+
+    Example:
+        >>> from convcnp import GridConvCNP
+        >>> pixels = torch.rand(12, 16, 3)
+        >>> photo = Photo(pixels, torch.rand(12, 16) < 0.5)  # the pixels, and which are missing
+        >>> complete(GridConvCNP.small(dim_y=3), photo).mean.shape  # untrained here
+        torch.Size([12, 16, 3])
     """
     mean = torch.empty(photo.stored.shape)
     found = Completion(photo, mean, torch.empty_like(mean))

@@ -53,6 +53,10 @@ class TrainingSettings(BaseModel):
     Steps, batch size, learning rate and weight decay are the paper's (Appendix C), unless others
     are given. The paper does not clip gradients, average weights or stop early; of these only the
     clipping is on by default, as a rare batch can throw a run far back without it.
+
+    Example:
+        >>> TrainingSettings(steps=1000, learning_rate=1e-3, schedule="cosine").batch_size
+        16
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -95,6 +99,15 @@ def train(
     Args:
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from convcnp.data.functions import SawtoothSource
+        >>> from convcnp.models.convcnp import ConvCNP
+        >>> settings = TrainingSettings(steps=2, validate_every=2, validation_tasks=4)
+        >>> with TemporaryDirectory() as folder:
+        ...     train(ConvCNP.small(), SawtoothSource(), settings, Path(folder)).step
+        2
     """
     if not model.num_parameters:
         write_tensors(directory / BEST, {})
