@@ -5,10 +5,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from convcnp.errors import SettingError
 from convcnp.models.dictionary.catalogue import Catalogue, assembled, entries_for
 from convcnp.models.dictionary.evidence import (
     Frame,
     Prior,
+    Variants,
     cross_covariances,
     factored,
     lower_covariances,
@@ -37,7 +39,7 @@ def dense(series: Series, noise: float, length_scale: float) -> Tensor:
     return torch.exp(-0.5 * (lag / length_scale) ** 2) + noise * torch.eye(len(lag)).double()
 
 
-def integrated(x, z, line, noise, length_scale, prior) -> float:
+def integrated(x, z, line, noise, length_scale, prior, trend) -> float:
     """Sum scikit-learn's likelihood over grids of the scale, the slope and the constant."""
     kernels = pytest.importorskip("sklearn.gaussian_process.kernels")
     regressor = pytest.importorskip("sklearn.gaussian_process").GaussianProcessRegressor
@@ -47,28 +49,32 @@ def integrated(x, z, line, noise, length_scale, prior) -> float:
     log_s2 = np.linspace(-6, 22, 225)[:, None, None]
     scale = np.exp(log_s2 / 2)
     nodes, weights = np.polynomial.hermite_e.hermegauss(30)
-    slope = prior.trend * nodes[:, None]  # all in units of the scale
+    slope = prior.trends[trend] * nodes[:, None]  # all in units of the scale
     constant = np.linspace(-15, 15, 241)
     rest = [z[:, None, None, None] / scale - slope * line[:, None, None, None] - constant]
     whitened = np.linalg.solve(gp.L_, rest[0].reshape(len(z), -1)).reshape(rest[0].shape)
     log = at_zero - 0.5 * (whitened**2).sum(0) - (len(z) - 1) * log_s2 / 2
     # The inverse gamma's density of the logarithm.
     log = log - prior.freedom * log_s2 - prior.rate * np.exp(-log_s2)
-    return float(np.log((np.exp(log) * (weights / weights.sum())[:, None]).sum()))
+    found = np.log((np.exp(log) * (weights / weights.sum())[:, None]).sum())
+    return float(found + np.log(prior.shares[trend]))
 
 
 def test_the_evidence_is_scikit_learns_integrated_over_mean_and_scale():
-    series, prior = observed(6), Prior()
+    series, prior = observed(6), Prior(trends=(0.25, 0.6), shares=(0.7, 0.3))
     frame = Frame.of(series)
     arrays = series.x.numpy(), series.z[0].numpy(), frame.means(series.x)[1].numpy()
     settings = [(0.1, 3.0), (0.5, 1.0)]
-    expected = [integrated(*arrays, *setting, prior) for setting in settings]
+    expected = [integrated(*arrays, *setting, prior, t) for setting in settings for t in (0, 1)]
     ours = [
-        factored(one_entry(*setting), series, frame, prior).summary.log_evidence(prior)[0, 0].item()
+        evidence
         for setting in settings
+        for evidence in factored(one_entry(*setting), series, frame, prior)
+        .summary.log_evidence(prior)[0, 0]
+        .tolist()
     ]
     # Up to a constant, which no comparison sees.
-    assert ours[0] - ours[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
+    assert np.diff(ours) == pytest.approx(np.diff(expected), abs=1e-6)
 
 
 def test_the_summary_holds_scikit_learns_log_determinant_and_squares():
@@ -85,17 +91,19 @@ def test_the_summary_holds_scikit_learns_log_determinant_and_squares():
     assert ours.item() == pytest.approx(gp.log_marginal_likelihood_value_, abs=1e-6)
 
 
+@pytest.mark.parametrize("trend", [0, 1])
 @pytest.mark.parametrize("lattice", [False, True])
-def test_one_entry_is_an_exact_gaussian_process(lattice):
+def test_one_entry_is_an_exact_gaussian_process(lattice, trend):
     series, prior = observed(lattice=lattice), Prior()
     entries, frame = one_entry(), Frame.of(series)
     at = torch.tensor([0.25, 4.0, 30.0], dtype=torch.float64)
     found = factored(entries, series, frame, prior)
     first = torch.zeros(1, dtype=torch.long)
-    mean, variance = posterior(found, entries, series, frame, at, (first, first))
+    variants = Variants(first, first, first + trend)
+    mean, variance = posterior(found, entries, series, frame, at, variants)
     # Nearly flat: a constant of huge variance, and a line of variance tau², in the kernel.
     h, h_at = frame.means(series.x), frame.means(at)
-    weight = torch.diag(torch.tensor([1e5, prior.trend**2]).double())
+    weight = torch.diag(torch.tensor([1e5, prior.trends[trend] ** 2]).double())
     inverse = torch.linalg.inv(dense(series, 0.1, 3.0) + h.T @ weight @ h)
     lag = series.x[:, None] - at
     across = torch.exp(-0.5 * (lag / 3.0) ** 2) + h.T @ weight @ h_at
@@ -148,3 +156,18 @@ def test_pooled_stretches_share_one_scale():
     both = pooled(summaries)
     torch.testing.assert_close(both.squares, summaries[0].squares + summaries[1].squares)
     assert both.freedom == 38
+
+
+def test_a_steep_line_beside_a_small_season_is_believed():
+    """Nearly all of the variance is a line; the prior of one slope would call it a slow wave."""
+    x = torch.arange(60).double()
+    series = prepared(x, 0.5 * x + torch.sin(x))
+    entries = assembled([({(EQ, 1e6, 2 * math.pi, 0.0): 1.0}, (1e-3,))], [0.0], [1])
+    evidence = factored(entries, series, Frame.of(series), Prior()).summary.log_evidence(Prior())
+    assert evidence[0, 0, 1] > evidence[0, 0, 0] + 5
+
+
+@pytest.mark.parametrize("trends, shares", [((0.25,), (0.5, 0.5)), ((0.0,), (1.0,))])
+def test_every_trend_needs_a_share(trends, shares):
+    with pytest.raises(SettingError, match="each with a positive share"):
+        Prior(trends=trends, shares=shares)

@@ -12,11 +12,12 @@ def test_every_family_keeps_a_quarter_of_the_places():
     assert 59 in kept and 19 in kept and 18 in kept
 
 
-def test_pairs_that_do_not_matter_are_left_out():
-    score = torch.tensor([[0.0, -20.0], [-0.5, -1.0]]).double()
+def test_variants_that_do_not_matter_are_left_out():
+    score = torch.tensor([[[0.0, -30.0], [-20.0, -25.0]], [[-0.5, -0.75], [-1.0, -40.0]]]).double()
     found = chosen(score)
-    assert found.entry.tolist() == [0, 1, 1]
-    assert found.form.tolist() == [0, 0, 1]
+    assert found.variants.entry.tolist() == [0, 1, 1, 1]
+    assert found.variants.form.tolist() == [0, 0, 0, 1]
+    assert found.variants.trend.tolist() == [0, 0, 1, 0]
     torch.testing.assert_close(found.weight.sum(), torch.tensor(1.0).double())
 
 

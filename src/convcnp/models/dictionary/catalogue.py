@@ -31,6 +31,8 @@ class Catalogue:
         drifts: Length scales of a season's change, in periods; infinite for an exact one.
         damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
+        within: Of two seasons, the second one's share.
+        aside: Share of what stands beside two seasons.
         noises: For kernels of one part.
         few_noises: For kernels of several.
     """
@@ -50,6 +52,8 @@ class Catalogue:
         (MATERN32, 3.0, 0.2),
         (MATERN12, 25.0, 0.5),
     )
+    within: tuple[float, ...] = (0.15, 0.5)
+    aside: float = 0.15
     noises: tuple[float, ...] = (1e-5, 1e-3, 1e-2, 0.06, 0.3, 1.5)
     few_noises: tuple[float, ...] = (1e-4, 0.02, 0.3)
 
@@ -72,6 +76,16 @@ class Catalogue:
             season = (EQ, min(drift * period, 1e6), period, sharpness)
             for shape, scale, share in self.beside:
                 yield {season: 1 - share, _base(shape, scale): share}, self.few_noises
+
+    def nested(self, first: float, second: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield kernels with two periods at once, such as a day's within a year's."""
+        for drift, share, (shape, scale) in product(
+            self.drifts[1:], self.within, ((EQ, 60.0), (MATERN32, 3.0))
+        ):
+            seasons = [(EQ, min(drift * p, 1e6), p, self.sharpness[-1]) for p in (first, second)]
+            rest = 1 - self.aside
+            kernel = {seasons[0]: rest * (1 - share), seasons[1]: rest * share}
+            yield {**kernel, _base(shape, scale): self.aside}, self.few_noises
 
 
 def _base(shape: int, length_scale: float) -> Base:
@@ -117,4 +131,9 @@ def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations
         kernels += seasonal
         log_prior += [-math.log(max(num_observations, 2))] * len(seasonal)
         family += [number] * len(seasonal)
+    if len(periods) == 2:
+        seasonal = list(catalogue.nested(*periods))
+        kernels += seasonal
+        log_prior += [-2 * math.log(max(num_observations, 2))] * len(seasonal)
+        family += [3] * len(seasonal)
     return assembled(kernels, log_prior, family)

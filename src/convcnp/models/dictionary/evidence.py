@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from convcnp.errors import SettingError
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
@@ -26,13 +26,23 @@ class Prior:
 
     Values are :math:`z = \beta_0 + \beta_1 h(x) + f(x) + \varepsilon`, with :math:`h` from -1 to 1
     over the series, :math:`f` and :math:`\varepsilon` of variance :math:`s^2 k` and
-    :math:`s^2 \sigma^2`. The constant is flat, the slope :math:`\beta_1 \sim N(0, s^2 \tau^2)`,
-    the scale :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
+    :math:`s^2 \sigma^2`. The constant is flat, the slope :math:`\beta_1 \sim N(0, s^2 \tau^2)`
+    with a few :math:`\tau`, of which each entry is weighed with each: a line may be all that a
+    series does, or next to nothing beside its season. The scale is
+    :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
     """
 
     freedom: float = 0.5  # a
     rate: float = 0.75  # b
-    trend: float = 0.25  # tau
+    trends: tuple[float, ...] = (0.25, 5.0)  # tau
+    shares: tuple[float, ...] = (0.8, 0.2)  # probabilities of the trends
+
+    def __post_init__(self) -> None:
+        if len(self.trends) != len(self.shares) or min(*self.trends, *self.shares, 1) <= 0:
+            raise SettingError(
+                "Trends must be positive, each with a positive share, got trends = "
+                f"{self.trends} and shares = {self.shares}."
+            )
 
 
 @dataclass(frozen=True)
@@ -105,24 +115,25 @@ def _looked_up(entries: Entries, step: float, lag: Tensor, like: Tensor) -> Floa
 class Summary:
     """What the evidence of every entry needs to know of a series, or of several together."""
 
-    log_determinant: Float[Tensor, " e"]
-    squares: Float[Tensor, "e r"]
+    log_determinant: Float[Tensor, "e t"]
+    squares: Float[Tensor, "e r t"]
     freedom: float  # observations less one, for the constant
     log_volume: Float[Tensor, " r"]
 
-    def log_evidence(self, prior: Prior) -> Float[Tensor, "e r"]:
+    def log_evidence(self, prior: Prior) -> Float[Tensor, "e r t"]:
         r"""Return the log marginal likelihood of the observations, up to a constant.
 
         .. math:: -\tfrac12 \log |K + \Sigma| - \tfrac12 \log |G| \tau^2
                   - \Big(a + \frac{N - 1}{2}\Big) \log \Big(b + \frac Q2\Big)
-                  + \log \Big|\frac{dz}{dy}\Big|
+                  + \log \Big|\frac{dz}{dy}\Big| + \log p(\tau)
         """
         scale = (prior.rate + self.squares / 2).log()
         shape = prior.freedom + self.freedom / 2
-        evidence = self.log_volume - 0.5 * self.log_determinant[:, None] - shape * scale
+        evidence = self.log_volume[:, None] - 0.5 * self.log_determinant[:, None] - shape * scale
+        evidence = evidence + torch.tensor(prior.shares).to(evidence).log()
         return evidence.nan_to_num(nan=-torch.inf, posinf=-torch.inf)
 
-    def variance(self, prior: Prior) -> Float[Tensor, "e r"]:
+    def variance(self, prior: Prior) -> Float[Tensor, "e r t"]:
         """Return the scale's posterior: the squared scale of a Student-t distribution."""
         return (2 * prior.rate + self.squares) / (2 * prior.freedom + self.freedom)
 
@@ -138,6 +149,18 @@ def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
 
 
 @dataclass(frozen=True)
+class Variants:
+    """Some of all the ways to see a series: an entry, a form of the values, and a trend each."""
+
+    entry: Int[Tensor, " c"]
+    form: Int[Tensor, " c"]
+    trend: Int[Tensor, " c"]
+
+    def __getitem__(self, chosen: Tensor) -> Variants:
+        return Variants(self.entry[chosen], self.form[chosen], self.trend[chosen])
+
+
+@dataclass(frozen=True)
 class Factored:
     r"""All entries' Cholesky factors of one series, and what follows from them.
 
@@ -150,9 +173,18 @@ class Factored:
     factor: Float[Tensor, "e n n"]
     means: Float[Tensor, "e 2 n"]  # A, transposed
     values: Float[Tensor, "e r n"]  # u, transposed
-    precision: Float[Tensor, "e 2 2"]  # G
-    estimate: Float[Tensor, "e r 2"]
+    precision: Float[Tensor, "e t 2 2"]  # G
+    estimate: Float[Tensor, "e r t 2"]
     summary: Summary
+
+    def line(self, chosen: Variants) -> Float[Tensor, "c 2"]:
+        """Return the estimated constant and slope of every variant."""
+        return self.estimate[chosen.entry, chosen.form, chosen.trend]
+
+    def left(self, chosen: Variants) -> Float[Tensor, "c n"]:
+        """Return the whitened values less their line."""
+        values = self.values[chosen.entry, chosen.form]
+        return values - (self.line(chosen)[:, None] @ self.means[chosen.entry])[:, 0]
 
 
 def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Factored:
@@ -161,15 +193,17 @@ def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Fa
     factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, frame))
     whitened = factor[:, n:, :n]
     means, values = whitened[:, :_MEANS], whitened[:, _MEANS:]
-    precision = means @ means.mT
-    precision[:, 1, 1] += prior.trend**-2
+    trends = torch.tensor(prior.trends).to(means)
+    precision = (means @ means.mT)[:, None].repeat(1, len(trends), 1, 1)
+    precision[:, :, 1, 1] += trends**-2
     projected = values @ means.mT  # (e, r, 2)
-    estimate = torch.linalg.solve_ex(precision, projected.mT)[0].mT
-    squares = ((values**2).sum(2) - (projected * estimate).sum(2)).clamp(min=0)
+    estimate = torch.linalg.solve_ex(precision, projected.mT[:, None])[0].permute(0, 3, 1, 2)
+    explained = (projected[:, :, None] * estimate).sum(3)  # (e, r, t)
+    squares = ((values**2).sum(2)[:, :, None] - explained).clamp(min=0)
     log_determinant = 2 * factor.diagonal(dim1=1, dim2=2)[:, :n].log().sum(1)
-    log_determinant = log_determinant + _log_det(precision) + 2 * math.log(prior.trend)
+    log_determinant = log_determinant[:, None] + _log_det(precision) + 2 * trends.log()
     # What has no factor has no evidence.
-    log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
+    log_determinant = log_determinant.masked_fill((failed > 0)[:, None], torch.inf)
     summary = _with_repeats(log_determinant, squares, entries, series)
     return Factored(factor[:, :n, :n], means, values, precision, estimate, summary)
 
@@ -203,15 +237,15 @@ def _with_repeats(
     if count > series.num_times:
         noise = entries.noise.to(squares)
         again = (count - series.num_times) * noise.log() + series.count.log().sum()
-        log_determinant = log_determinant + again
-        squares = squares + series.scatter.sum(1) / noise[:, None]
+        log_determinant = log_determinant + again[:, None]
+        squares = squares + (series.scatter.sum(1) / noise[:, None])[:, :, None]
     return Summary(
         log_determinant.double(), squares.double(), count - 1, series.log_volume.double().sum(1)
     )
 
 
-def _log_det(matrix: Float[Tensor, "e 2 2"]) -> Float[Tensor, " e"]:
-    determinant = matrix[:, 0, 0] * matrix[:, 1, 1] - matrix[:, 0, 1] ** 2
+def _log_det(matrix: Float[Tensor, "*S 2 2"]) -> Float[Tensor, "*S"]:
+    determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2
     return determinant.log()
 
 
@@ -221,7 +255,7 @@ def posterior(
     series: Series,
     frame: Frame,
     at: Float[Tensor, " m"],
-    pairs: tuple[Int[Tensor, " c"], Int[Tensor, " c"]],
+    chosen: Variants,
 ) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
     r"""Return mean and variance of new observations at other times, the latter at scale one.
 
@@ -230,15 +264,15 @@ def posterior(
 
     with :math:`B = L^{-1} k_*` and :math:`R = h_* - A^\top B`.
     """
-    entry, form = pairs
+    entry = chosen.entry
     mean, variance = at.new_empty(len(entry), len(at)), at.new_empty(len(entry), len(at))
     used, place = entry.unique(return_inverse=True)
     # Some entries after the others: all at once would not fit into the processor's cache.
     for some in used.split(max(1, _IN_CACHE // (series.num_times * len(at)))):
         own = torch.isin(entry, some)
         first = int(torch.searchsorted(used, some[0]))
-        chosen = (entry[own], form[own], place[own] - first)
-        mean[own], variance[own] = _conditioned(found, entries, series, frame, at, some, chosen)
+        within = chosen[own], place[own] - first
+        mean[own], variance[own] = _conditioned(found, entries, series, frame, at, some, within)
     return mean, variance
 
 
@@ -249,18 +283,18 @@ def _conditioned(
     frame: Frame,
     at: Tensor,
     used: Tensor,
-    chosen: tuple[Tensor, Tensor, Tensor],
+    within: tuple[Variants, Tensor],
 ) -> tuple[Tensor, Tensor]:
-    """Return mean and variance of chosen pairs: their entries, forms, and places among `used`."""
-    entry, form, place = chosen
+    """Return mean and variance of chosen variants, given with their places among `used`."""
+    chosen, place = within
     some, h = entries[used], frame.means(at)
     across = cross_covariances(some, series, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, 2, m)
-    unsure = (rest * torch.linalg.solve(found.precision[used], rest)).sum(1)
+    precision = found.precision[chosen.entry, chosen.trend]
+    unsure = (rest[place] * torch.linalg.solve(precision, rest[place])).sum(1)  # (c, m)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
-    variance = (1 - explained).clamp(min=0) + unsure + some.noise[:, None]
-    estimate = found.estimate[entry, form][:, None]  # (c, 1, 2)
-    left = found.values[entry, form][:, None] - estimate @ found.means[entry]  # (c, 1, n)
-    mean = (estimate @ h + left @ whitened[place])[:, 0]
-    return mean, variance[place]
+    variance = (1 - explained).clamp(min=0) + some.noise[:, None]
+    estimate = found.line(chosen)[:, None]  # (c, 1, 2)
+    mean = (estimate @ h + found.left(chosen)[:, None] @ whitened[place])[:, 0]
+    return mean, variance[place] + unsure

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.models.dictionary.evidence import Frame, Prior, Summary, factored, pooled
+from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, factored, pooled
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
@@ -40,8 +40,8 @@ class Funnel:
             if kept < len(entries):
                 parts = stretches(series, points)
                 found = pooled([screened(entries, part, frame, prior) for part in parts])
-                score = found.log_evidence(prior) + entries.log_prior[:, None]
-                entries = entries[best(score.amax(1), entries.family, kept)]
+                score = found.log_evidence(prior) + entries.log_prior[:, None, None]
+                entries = entries[best(score.amax((1, 2)), entries.family, kept)]
         return entries
 
     def _last(self, series: Series) -> int:
@@ -85,19 +85,17 @@ def screened(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Su
 
 @dataclass(frozen=True)
 class Chosen:
-    """The pairs of entry and form that count, and their weights."""
+    """The variants that count, and their weights."""
 
-    entry: Int[Tensor, " c"]
-    form: Int[Tensor, " c"]
+    variants: Variants
     weight: Float[Tensor, " c"]
 
 
-def chosen(score: Float[Tensor, "e r"]) -> Chosen:
-    """Weigh pairs of entry and form by evidence, and leave out those that do not matter."""
+def chosen(score: Float[Tensor, "e r t"]) -> Chosen:
+    """Weigh variants by evidence, and leave out those that do not matter."""
     weight = score.flatten().softmax(0)
     ordered, index = weight.sort(descending=True, stable=True)
     # What all the others weigh together is what is lost.
     kept = ordered.cumsum(0) - ordered < 1 - _NEGLIGIBLE
     index, weight = index[kept], ordered[kept]
-    forms = score.shape[1]
-    return Chosen(index // forms, index % forms, weight / weight.sum())
+    return Chosen(Variants(*torch.unravel_index(index, score.shape)), weight / weight.sum())

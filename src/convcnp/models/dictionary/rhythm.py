@@ -45,8 +45,8 @@ def described(fitted: Fitted | None) -> Seen | None:
         tuple(period * gap for period, _ in found),
         tuple(share for _, share in found),
         gap,
-        _words(fitted.entries, int(weighed.entry[0])),
-        float(weighed.weight[weighed.form == 1].sum()),
+        _words(fitted.entries, int(weighed.variants.entry[0])),
+        float(weighed.weight[weighed.variants.form == 1].sum()),
     )
 
 
@@ -59,15 +59,14 @@ def explained(fitted: Fitted) -> dict[float, float]:
     series = fitted.series.part(middle.start, middle.stop)
     frame = Frame.of(series)
     found = fitted.whole or factored(fitted.entries, series, frame, fitted.prior)
-    pairs = fitted.weighed.entry, fitted.weighed.form
-    left = found.values[pairs] - (found.estimate[pairs][:, None] @ found.means[pairs[0]])[:, 0]
-    factor = found.factor[pairs[0]]
-    strength = torch.linalg.solve_triangular(factor.mT, left[..., None], upper=True)  # (c, n, 1)
-    total = series.z.var(1, correction=0).clamp(min=1e-12)[pairs[1]]
+    variants = fitted.weighed.variants
+    factor, left = found.factor[variants.entry], found.left(variants)[..., None]
+    strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)
+    total = series.z.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
     for p in present:
         kernel = cross_covariances(only(fitted.entries, p), series, series.x)
-        kernel = kernel[fitted.entries.kernel[pairs[0]]]
+        kernel = kernel[fitted.entries.kernel[variants.entry]]
         part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
         shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
     return shares

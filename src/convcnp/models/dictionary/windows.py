@@ -76,7 +76,7 @@ class Fitted:
     entries: Entries
     prior: Prior
     weighed: Chosen
-    variance: Float[Tensor, " c"]  # squared scale of each chosen pair
+    variance: Float[Tensor, " c"]  # squared scale of each chosen variant
     freedom: float  # degrees of freedom of the Student-t that each predicts
     whole: Factored | None  # of a short series
 
@@ -96,7 +96,7 @@ class Fitted:
 
     def students(self, x: Float[Tensor, " m"]) -> Components:
         """Return the Student-t that each chosen pair predicts, in the user's units."""
-        series, form = self.series, self.weighed.form
+        series, form = self.series, self.weighed.variants.form
         mean, scale = self.predict(series.times(x))
         location = series.level[form, None] + series.scale[form, None] * mean
         scale = series.scale[form, None] * scale
@@ -107,8 +107,8 @@ class Fitted:
         part = self.series.part(window.start, window.stop)
         frame = Frame.of(part)
         found = self.whole or factored(self.entries, part, frame, self.prior)
-        pairs = (self.weighed.entry, self.weighed.form)
-        mean, variance = posterior(found, self.entries, part, frame, at, pairs)
+        variants = self.weighed.variants
+        mean, variance = posterior(found, self.entries, part, frame, at, variants)
         return mean, (variance * self.variance[:, None]).sqrt()
 
 
@@ -120,11 +120,12 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
         for part in (series.part(w.start, w.stop) for w in _spread(windows(series.x)))
     ]
     summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_times)
-    weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None])
+    weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])
+    variants = weighed.variants
     return _with_used(
         Fitted(
             *(series, entries, prior, weighed),
-            summary.variance(prior)[weighed.entry, weighed.form],
+            summary.variance(prior)[variants.entry, variants.form, variants.trend],
             2 * prior.freedom + summary.freedom,
             found[0] if len(found) == 1 else None,
         )
@@ -148,7 +149,7 @@ def _with_used(fitted: Fitted) -> Fitted:
     """Leave out the entries that no chosen pair needs: windows need not factorise them."""
     if fitted.whole is not None:
         return fitted
-    used, entry = fitted.weighed.entry.unique(return_inverse=True)
-    return replace(
-        fitted, entries=fitted.entries[used], weighed=replace(fitted.weighed, entry=entry)
-    )
+    variants = fitted.weighed.variants
+    used, entry = variants.entry.unique(return_inverse=True)
+    weighed = replace(fitted.weighed, variants=replace(variants, entry=entry))
+    return replace(fitted, entries=fitted.entries[used], weighed=weighed)
