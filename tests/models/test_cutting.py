@@ -2,7 +2,7 @@
 
 import torch
 
-from convcnp.models.cutting import parts_of
+from convcnp.models.cutting import cut, parts_of
 from helpers import random_task
 
 
@@ -30,3 +30,13 @@ def test_in_the_plane_a_part_is_near_in_both_directions():
         low, high = x.amin(0) - 1.0, x.amax(0) + 1.0
         inside = ((task.x_context[0] >= low) & (task.x_context[0] <= high)).all(-1)
         assert part.x_context.shape[1] == inside.sum()
+
+
+def test_a_cut_begins_at_a_multiple_and_holds_all_within_the_radius():
+    for start in range(0, 60, 7):
+        around, inner = cut(start, 7, 5, 61, wraps=False, multiple=4)
+        assert around[0] % 4 == 0
+        assert around[0] <= max(start - 5, 0)
+        assert around[0] > start - 5 - 4 or around[0] == 0
+        assert around[-1] == min(start + 7 + 5, 61) - 1
+        assert around[inner].tolist() == list(range(start, min(start + 7, 61)))

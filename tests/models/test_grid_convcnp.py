@@ -14,6 +14,7 @@ from convcnp.core.image_task import ImageTask
 from convcnp.errors import SettingError, ShapeError
 from convcnp.models.attncnp import AttnCNP
 from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
+from convcnp.models.tiling import predict_in_tiles
 from helpers import assert_equal, lively, moments, random_images, random_task
 
 every_padding = pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
@@ -268,6 +269,47 @@ def test_far_from_all_pixels_seen_the_prediction_is_that_of_nothing_seen():
     assert_equal(seen[:, 0, 20:, 20:], nothing[:, 0, :1, :1].expand(-1, 20, 20, -1), 1e-12)
 
 
+def small_unet(padding: str = "unobserved") -> GridConvCNP:
+    """Build a model that halves the resolution twice, in float64."""
+    options = {"down": (4, 6), "up": (6, 4), "kernel_size": 3, "padding": padding}
+    return lively(GridConvCNP.unet(**options)).eval()
+
+
+def test_a_unet_commutes_with_shifts_by_its_coarsest_cell():
+    model, task = small_unet(), random_images(height=8, width=9)
+    assert (model.cnn.multiple, model.radius_in_pixels) == (4, 22)
+    first, second, other = (
+        image_moments(model, framed(task, *at, 96, 99)) for at in ((44, 40), (40, 48), (44, 41))
+    )
+    inside = (..., slice(8, 88), slice(8, 91), slice(None))
+    assert first[inside].std() > 0.05
+    assert_equal(second.roll((4, -8), (2, 3))[inside], first[inside], 1e-12)
+    assert (other.roll(-1, 3) - first)[inside].abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("height, width", [(1, 1), (7, 13), (8, 8)])
+def test_a_unet_takes_images_of_any_size(height, width):
+    task = random_images(height=height, width=width)
+    assert moments(small_unet(), task).shape == (2, 2, height * width, 1)
+
+
+@pytest.mark.parametrize("padding", ["unobserved", "zeros"])
+@pytest.mark.parametrize("side, tiles", [(1, 10 * 11), (58, 4 * 4), (66, 3 * 3)])
+def test_tiles_of_a_unet_give_the_numbers_of_one_piece(padding, side, tiles):
+    model, task = small_unet(padding), random_images(batch_size=1, height=50, width=53)
+    reports = []
+    predictive = predict_in_tiles(
+        model, task, cells_per_tile=side**2, progress=lambda *report: reports.append(report)
+    )
+    assert len(reports) == tiles
+    assert_equal(torch.stack([predictive.mean, predictive.stddev]), moments(model, task), 1e-10)
+
+
+def test_a_unet_on_a_ring_is_refused():
+    with pytest.raises(SettingError, match="to every 4th pixel, cannot go around images of any"):
+        small_unet("circular")
+
+
 class ReadsPosition(GridEncoder):
     def forward(self, observed: Tensor, mask: Tensor) -> Tensor:
         rows = torch.arange(observed.shape[1])[:, None, None]
@@ -328,6 +370,6 @@ def test_impossible_settings_are_refused(unchecked):
         GridConvCNP.small(kernel_size=4)
     with pytest.raises(SettingError, match="padding must be 'unobserved', 'zeros' or 'circular'"):
         GridConvCNP.xl(padding="none")
-    for preset in (GridConvCNP.small, GridConvCNP.xl):
+    for preset in (GridConvCNP.small, GridConvCNP.unet, GridConvCNP.xl):
         with pytest.raises(SettingError, match="Images have two input dimensions, got Dx = 1"):
             preset(1)

@@ -42,14 +42,18 @@ def parts_of(
 
 
 def cut(
-    start: int, width: int, radius: int, length: int, wraps: bool
+    start: int, width: int, radius: int, length: int, wraps: bool, multiple: int = 1
 ) -> tuple[Int[Tensor, " cut"], slice]:
-    """Return the rows (or columns) that a tile is predicted from, and which of them it is."""
+    """Return the rows (or columns) that a tile is predicted from, and which of them it is.
+
+    Args:
+        multiple: The first of them is a multiple of this; on a ring, of one.
+    """
     stop = min(start + width, length)
     if wraps and stop - start + 2 * radius < length:
         around = torch.arange(start - radius, stop + radius) % length
         return around, slice(radius, radius + stop - start)
     if wraps:
         return torch.arange(length), slice(start, stop)
-    first = max(start - radius, 0)
+    first = max(start - radius, 0) // multiple * multiple
     return torch.arange(first, min(stop + radius, length)), slice(start - first, stop - first)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import conv2d
+from torch.nn.functional import conv2d, pad
 
-from convcnp.core.cnn import CNN, ResNet
+from convcnp.core.cnn import CNN, ResNet, UNet
 from convcnp.core.convolution import check_kernel, wrapped
 from convcnp.core.grid import Field, Padding
 from convcnp.core.heads import Head, make_pixel_head
@@ -124,6 +124,11 @@ class GridConvCNP(Model):
     # with a floor of 0.1 (decision 20). The factor 0.9 is left to the last layer.
     def __init__(self, encoder: GridEncoder, cnn: CNN, *, head: Head | None = None) -> None:
         super().__init__(2, encoder.dim_y, head or make_pixel_head())
+        if cnn.multiple > 1 and cnn.padding == "circular":
+            raise SettingError(
+                f"A network that halves the resolution, to every {cnn.multiple}th pixel, cannot go "
+                "around images of any size; use padding = 'unobserved', or a ResNet."
+            )
         self.encoder = encoder
         self.embedding = nn.Linear(encoder.channels_out, cnn.channels_in)
         self.cnn = cnn
@@ -196,6 +201,36 @@ class GridConvCNP(Model):
         cnn = ResNet(blocks=6, layers=2, kernel_size=kernel_size, padding=padding)
         return cls(GridEncoder(dim_y, padding=padding), cnn, head=head)
 
+    @classmethod
+    def unet(
+        cls,
+        dim_x: int = 2,
+        dim_y: int = 1,
+        *,
+        down: Sequence[int] = (32, 64, 80, 80),
+        up: Sequence[int] = (80, 64, 32, 32),
+        blocks: int = 1,
+        kernel_size: int = 3,
+        padding: Padding = "unobserved",
+        head: Head | None = None,
+    ) -> GridConvCNP:
+        """Build a model that bridges wide holes: a `UNet` on the pixels, in place of a `ResNet`.
+
+        It commutes with shifts by as many pixels as its coarsest cell has.
+
+        Args:
+            down: Channels of the layers that halve the resolution; the first also of the input.
+            up: Channels of the layers that double it; as many as `down`.
+            blocks: Residual convolutions after each of these layers.
+
+        Example:
+            >>> GridConvCNP.unet(dim_y=3).radius_in_pixels
+            94
+        """
+        _check_images(dim_x)
+        cnn = UNet(*(2, down[0], down, up), blocks=blocks, kernel_size=kernel_size, padding=padding)
+        return cls(GridEncoder(dim_y, padding=padding), cnn, head=head)
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return what is decoded at every pixel, row by row."""
         assert isinstance(task, ImageTask)
@@ -205,10 +240,18 @@ class GridConvCNP(Model):
     def on_pixels(
         self, observed: Float[Tensor, "B H W C"], mask: Bool[Tensor, "B H W C"]
     ) -> Float[Tensor, "B H W P"]:
-        """Return what is decoded at every pixel."""
+        """Return what is decoded at every pixel.
+
+        Cells that a network needs to halve the resolution follow after the last row and column, as
+        pixels that are not observed.
+        """
+        height, width = mask.shape[1:3]
+        rows, columns = (-length % self.cnn.multiple for length in (height, width))
+        if rows or columns:
+            observed, mask = (pad(t, (0, 0, 0, columns, 0, rows)) for t in (observed, mask))
         h = self.encoder(observed.to(self.dtype), mask)
         field = Field(h, torch.zeros_like(h[0, 0, 0])).map(self.embedding)
-        return self.decoder(self.cnn(field).values)
+        return self.decoder(self.cnn(field).values[:, :height, :width])
 
     @property
     def radius_in_pixels(self) -> int:
@@ -240,13 +283,18 @@ class GridConvCNP(Model):
                 yield Tile(i, pixels[window.tile].flatten(), raw.flatten(0, 1))
 
     def windows(self, height: int, width: int, cells_per_tile: int) -> Iterator[Window]:
-        """Cut an image into tiles, each with the pixels that can matter to it."""
+        """Cut an image into tiles, each with the pixels that can matter to it.
+
+        What a tile is predicted from begins at a multiple of the network's coarsest cell, as the
+        image does.
+        """
         radius, wraps = self.radius_in_pixels, self.cnn.padding == "circular"
+        multiple = self.cnn.multiple
         side = max(int(cells_per_tile**0.5) - 2 * radius, radius // 4, 1)
         for top in range(0, height, side):
-            rows, inner_rows = cut(top, side, radius, height, wraps)
+            rows, inner_rows = cut(top, side, radius, height, wraps, multiple)
             for left in range(0, width, side):
-                columns, inner_columns = cut(left, side, radius, width, wraps)
+                columns, inner_columns = cut(left, side, radius, width, wraps, multiple)
                 yield Window(
                     tile=(slice(top, top + side), slice(left, left + side)),
                     around=(rows[:, None], columns),

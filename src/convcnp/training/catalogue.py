@@ -128,6 +128,8 @@ SOURCES: Catalogue[NamedSource] = Catalogue(
         "celeba": _source("data.images.celeba:CelebA", size=None),
         "zsmm": _source("data.images.mnist:Zsmm"),
         "image-folder": _source("data.images.folder:ImageFolder"),
+        "dead-leaves": _source("data.images.dead_leaves:DeadLeaves"),
+        "mixed-images": _source("data.images.mixed:MixedImages"),
     }
 )
 
@@ -143,6 +145,7 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
             before="grid_convcnp:GridEncoder",
             head="make_pixel_head",
         ),
+        "grid-unet": _model("grid_convcnp:GridConvCNP.unet", head="make_pixel_head"),
         "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
         "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
         "gp-dictionary": _model("dictionary.model:GaussianProcessDictionary.standard", head=None),

@@ -94,6 +94,32 @@ def test_a_share_of_the_batches_stays_whole_and_without_one_nothing_more_is_draw
             Numbered(whole_share=share)
 
 
+def test_images_to_train_on_may_be_mirrored_moved_and_recoloured_and_no_others():
+    ramp = torch.arange(0, 200, 10, dtype=torch.uint8).expand(1, 10, 20)[..., None]
+
+    @dataclass(frozen=True)
+    class Ramp(ImageSource):
+        dim_y: int = 1
+
+        def images(self):
+            return ramp
+
+    plain = Ramp().draw(60, seeded(0))
+    for setting in ({"mirror": True}, {"shift": 2}, {"recolour": 0.2}):
+        source = Ramp(**setting)
+        task, again = (source.draw(60, seeded(0)) for _ in range(2))
+        assert torch.equal(task.y_target, again.y_target)
+        assert len(task.y_target[:, :, 0].unique(dim=0)) > 1
+        judged = source.held_out("test").draw(60, seeded(0))
+        assert torch.equal(judged.y_target, plain.y_target)
+        assert torch.equal(judged.context_mask, plain.context_mask)
+        assert set(setting) < set(Ramp.options)
+    with pytest.raises(SettingError, match="shift must be zero or positive, got -1"):
+        Ramp(shift=-1)
+    with pytest.raises(SettingError, match="recolour must be a share, from 0 to 1, got 2"):
+        Ramp(recolour=2.0)
+
+
 def test_from_a_hundredth_to_half_of_the_pixels_are_observed_and_all_numbers_occur():
     source = Numbered()
     counts = (200 * shares(source.draw(3000, seeded(0)))).round().int()
@@ -149,6 +175,7 @@ REAL = {
     "celeba64": ("celeba", (64, 64, 3)),
     "celeba": ("celeba", (218, 178, 3)),
     "zsmm": ("mnist", (56, 56, 1)),
+    "dead-leaves": ("", (64, 64, 3)),
 }
 
 

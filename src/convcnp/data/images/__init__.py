@@ -6,7 +6,9 @@ from convcnp.extras import imported_when_used
 
 if TYPE_CHECKING:
     from convcnp.data.images.celeba import CelebA as CelebA
+    from convcnp.data.images.dead_leaves import DeadLeaves as DeadLeaves
     from convcnp.data.images.folder import ImageFolder as ImageFolder
+    from convcnp.data.images.mixed import MixedImages as MixedImages
     from convcnp.data.images.mnist import Mnist as Mnist
     from convcnp.data.images.mnist import Zsmm as Zsmm
     from convcnp.data.images.photo import Photo as Photo
@@ -23,6 +25,8 @@ _NAMES = {
     "Zsmm": "mnist",
     "Svhn": "svhn",
     "CelebA": "celeba",
+    "DeadLeaves": "dead_leaves",
+    "MixedImages": "mixed",
 }
 
 __all__ = list(_NAMES)

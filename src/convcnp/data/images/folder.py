@@ -20,7 +20,8 @@ from torch import Generator, Tensor
 
 from convcnp.core.image_task import ImageTask
 from convcnp.data.images.files import content, image_names
-from convcnp.data.images.photo import Photo, decoded
+from convcnp.data.images.masks import within_boxes
+from convcnp.data.images.photo import LUMINANCE, Photo, decoded
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import seeded
 from convcnp.data.splits import PARTS, parts_by_name
@@ -35,9 +36,6 @@ _SMALLEST_PART = 128  # pixels along each side
 MOST = _KEPT_BYTES // (3 * _SMALLEST_PART**2)  # images
 _GREY = 8 / 255  # between channels: grey pixels differ by less, after compression
 _FEW = 1e-3  # of the pixels: an image with fewer that are not grey has no colour
-_LUMINANCE = (0.299, 0.587, 0.114)  # what red, green and blue add to the brightness
-_MOST_BOXES = 3
-_BOXES = (0.1, 0.6)  # sides, as shares of the image's
 
 # --- Reading --------------------------------------------------------------------------------------
 
@@ -149,7 +147,7 @@ def _coloured(pixels: Float[Tensor, "H W C"]) -> Float[Tensor, "H W D"]:
 def _in_channels(pixels: Float[Tensor, "*B H W C"], channels: int) -> Float[Tensor, "*B H W D"]:
     """Show grey images as colour, or colour images as grey."""
     if channels == 1 and pixels.shape[-1] == 3:
-        return (pixels * pixels.new_tensor(_LUMINANCE)).sum(-1, keepdim=True)
+        return (pixels * pixels.new_tensor(LUMINANCE)).sum(-1, keepdim=True)
     return pixels.expand(*pixels.shape[:-1], channels)
 
 
@@ -241,7 +239,7 @@ class ImageFolder(PixelSource):
         pixels, there, image = self._windows(self.own[objects.numpy()], generator)
         hidden = ~self._context(pixels, generator)
         in_boxes = torch.rand(len(objects), 1, 1, generator=generator) < self.boxes
-        hidden = torch.where(in_boxes, _within_boxes(self.window, image, generator), hidden)
+        hidden = torch.where(in_boxes, within_boxes(self.window, image, generator), hidden)
         return ImageTask(pixels, there & ~hidden, pixels, there & hidden)
 
     def _windows(
@@ -269,23 +267,3 @@ class ImageFolder(PixelSource):
             pixels[i][place] = _in_channels(image[cut].float() / 255, self.dim_y)
             there[i][place] = True if missing is None else ~missing[cut]
         return pixels, there, ends
-
-
-def _within_boxes(
-    window: tuple[int, int], image: Int[Tensor, "B 2 2"], generator: Generator
-) -> Bool[Tensor, "B H W"]:
-    """Draw one to three boxes within each image, each of at least a pixel."""
-    first, last = image.unbind(2)  # (B, 2)
-    count = torch.randint(1, _MOST_BOXES + 1, (len(image), 1, 1), generator=generator)
-    hidden = torch.zeros(len(image), *window, dtype=torch.bool)
-    for number in range(_MOST_BOXES):
-        unit = torch.rand(2, len(image), 2, generator=generator)
-        centre = first + unit[0] * (last - first)
-        low, high = _BOXES
-        half = (0.5 * low * (high / low) ** unit[1] * (last - first)).clamp(min=0.5)
-        rows, columns = (
-            (torch.arange(length) + 0.5 - centre[:, axis, None]).abs() <= half[:, axis, None]
-            for axis, length in enumerate(window)
-        )  # (B, H), (B, W)
-        hidden |= rows[:, :, None] & columns[:, None, :] & (number < count)
-    return hidden

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+LUMINANCE = (0.299, 0.587, 0.114)  # what red, green and blue add to the brightness
 MOST_PIXELS = 200_000_000  # of a picture that is decoded, unless more are asked for
 
 _ROWS = 256  # of a picture that are converted at once

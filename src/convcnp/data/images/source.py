@@ -15,8 +15,9 @@ from convcnp.core.image_task import PIXELS_PER_UNIT, ImageTask
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
+from convcnp.data.images.augmentation import mirrored, recoloured, shifted, windows
 from convcnp.data.source import Familiar, Part
-from convcnp.errors import SettingError, check_positive
+from convcnp.errors import SettingError, check_not_negative, check_positive
 
 _Source = TypeVar("_Source", bound="PixelSource")
 _Set = TypeVar("_Set", bound="ImageSource")
@@ -111,13 +112,22 @@ class ImageSource(PixelSource):
         window: Pixels along both sides of a square that is cut at random from every image to train
             on; if left out, images are whole. Models are chosen and judged by whole images.
         whole_share: Probability of a training batch to be whole images all the same.
+        mirror: Mirror half of the images to train on, left to right.
+        shift: Move images to train on by up to so many pixels.
+        recolour: Change brightness, contrast and colours of images to train on by up to this share.
     """
 
-    options: ClassVar[tuple[str, ...]] = (*PixelSource.options, "window", "whole_share")
+    options: ClassVar[tuple[str, ...]] = (
+        *PixelSource.options,
+        *("window", "whole_share", "mirror", "shift", "recolour"),
+    )
 
     part: Literal["training"] | Part = "training"
     window: int | None = None
     whole_share: float = 0.0
+    mirror: bool = False
+    shift: int = 0
+    recolour: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -128,24 +138,41 @@ class ImageSource(PixelSource):
                 f"whole_share must be a probability, from 0 to 1, got {self.whole_share}; leave it "
                 "out if unsure."
             )
+        check_not_negative("shift", self.shift)
+        if not 0 <= self.recolour <= 1:
+            raise SettingError(
+                f"recolour must be a share, from 0 to 1, got {self.recolour}; 0.1 changes colours "
+                "lightly."
+            )
 
     @abstractmethod
     def images(self) -> ImageSet:
         """Return the images of this part, read when they are first asked for."""
 
     def held_out(self: _Set, part: Part) -> _Set:
-        """Return the source of whole images that training never sees, with sizes per image."""
-        return replace(super().held_out(part), window=None)
+        """Return the source of images that training never sees, whole and as they are."""
+        as_they_are = replace(super().held_out(part), mirror=False, shift=0, recolour=0.0)
+        return replace(as_they_are, window=None)
 
     def __len__(self) -> int:
         return len(self.images())
 
     def take(self, objects: Int[Tensor, " B"], generator: torch.Generator) -> Task:
         """Draw which pixels are observed of each of these images, given by their numbers."""
-        pixels = self.images()[objects].float() / 255
+        pixels = self._augmented(self.images()[objects].float() / 255, generator)
         if self.window is not None and not self._stays_whole(generator):
-            pixels = _windows(pixels, self.window, generator)
+            pixels = windows(pixels, (self.window, self.window), generator)
         return ImageTask(pixels, self._context(pixels, generator), pixels)
+
+    def _augmented(
+        self, pixels: Float[Tensor, "B H W C"], generator: torch.Generator
+    ) -> Float[Tensor, "B H W C"]:
+        """Change images as the settings say; without any, nothing is drawn."""
+        if self.mirror:
+            pixels = mirrored(pixels, generator)
+        if self.shift:
+            pixels = shifted(pixels, self.shift, generator)
+        return recoloured(pixels, self.recolour, generator) if self.recolour else pixels
 
     def _stays_whole(self, generator: torch.Generator) -> bool:
         # Nothing is drawn where nothing is to be decided: batches of windows alone stay as they
@@ -153,19 +180,6 @@ class ImageSource(PixelSource):
         if self.whole_share == 0:
             return False
         return bool(torch.rand((), generator=generator) < self.whole_share)
-
-
-def _windows(
-    pixels: Float[Tensor, "B H W C"], size: int, generator: torch.Generator
-) -> Float[Tensor, "B P Q C"]:
-    """Cut a square at random from every image."""
-    batch_size, *sides = pixels.shape[:3]
-    starts = [
-        torch.randint(max(side - size, 0) + 1, (batch_size,), generator=generator).tolist()
-        for side in sides
-    ]
-    cut = [image[i : i + size, j : j + size] for image, i, j in zip(pixels, *starts, strict=True)]
-    return torch.stack(cut)
 
 
 def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:
