@@ -11,9 +11,7 @@ from convcnp.models.dictionary.evidence import (
     Frame,
     Prior,
     Variants,
-    cross_covariances,
     factored,
-    lower_covariances,
     pooled,
     posterior,
 )
@@ -142,10 +140,10 @@ def test_a_table_of_lags_changes_nothing():
     entries = entries_for(Catalogue(), [7.3], 20)
     pairs = torch.tril_indices(20, 20)
     direct = entries.kernels((series.x[pairs[0]] - series.x[pairs[1]]).abs())
-    torch.testing.assert_close(lower_covariances(entries, series, pairs), direct)
+    torch.testing.assert_close(series.between(entries, pairs), direct)
     at = torch.tensor([-3.0, 2.5, 40.0]).double()
     direct = entries.kernels((series.x[:, None] - at).abs())
-    torch.testing.assert_close(cross_covariances(entries, series, at), direct)
+    torch.testing.assert_close(series.across(entries, at), direct)
 
 
 def test_pooled_stretches_share_one_scale():

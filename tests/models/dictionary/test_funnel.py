@@ -1,6 +1,6 @@
 import torch
 
-from convcnp.models.dictionary.funnel import best, chosen, stretches
+from convcnp.models.dictionary.funnel import best, chosen
 from convcnp.models.dictionary.series import prepared
 
 
@@ -24,6 +24,6 @@ def test_variants_that_do_not_matter_are_left_out():
 def test_stretches_are_central_and_of_long_series_several():
     x = torch.arange(5000).double()
     short, long = prepared(x[:200], x[:200].sin()), prepared(x, x.sin())
-    (middle,) = stretches(short, 48)
+    (middle,) = short.stretches(48)
     assert (middle.x[0], middle.x[-1]) == (76, 123)
-    assert [part.num_times for part in stretches(long, 48)] == [48] * 4
+    assert [part.num_points for part in long.stretches(48)] == [48] * 4

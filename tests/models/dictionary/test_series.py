@@ -27,7 +27,7 @@ def test_positive_values_have_logarithms_as_well():
 
 def test_repeated_times_are_averaged_and_counted():
     series = prepared(numbers(0.0, 1.0, 1.0, 2.0), numbers(-5.0, 1.0, 3.0, 0.0), None)
-    assert series.num_times == 3
+    assert series.num_points == 3
     assert series.count.tolist() == [1.0, 2.0, 1.0]
     assert (series.level[0] + series.scale[0] * series.z[0])[1].item() == pytest.approx(2.0)
     assert series.scatter[0, 1] > 0

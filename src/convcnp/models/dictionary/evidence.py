@@ -11,12 +11,11 @@ from torch import Tensor
 
 from convcnp.errors import SettingError
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.series import Series
+from convcnp.models.dictionary.series import Observations
 
-_MEANS = 2  # a constant and a line
-_ON_LATTICE = 1e-6  # of a step
+_PLANE = 2  # coordinates along which the mean is a line
 _IN_CACHE = 2**17  # numbers in double precision
-_NO_SPAN = 1e12  # in gaps: one time tells of no line
+_NO_SPAN = 1e12  # in gaps: one place tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
 
 
@@ -25,11 +24,11 @@ class Prior:
     r"""What is believed of every entry's mean and scale before anything is seen.
 
     Values are :math:`z = \beta_0 + \beta_1 h(x) + f(x) + \varepsilon`, with :math:`h` from -1 to 1
-    over the series, :math:`f` and :math:`\varepsilon` of variance :math:`s^2 k` and
-    :math:`s^2 \sigma^2`. The constant is flat, the slope :math:`\beta_1 \sim N(0, s^2 \tau^2)`
-    with a few :math:`\tau`, of which each entry is weighed with each: a line may be all that a
-    series does, or next to nothing beside its season. The scale is
-    :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
+    over the series (in the plane, one such line along either side), :math:`f` and
+    :math:`\varepsilon` of variance :math:`s^2 k` and :math:`s^2 \sigma^2`. The constant is flat,
+    the slope :math:`\beta_1 \sim N(0, s^2 \tau^2)` with a few :math:`\tau`, of which each entry is
+    weighed with each: a line may be all that a series does, or next to nothing beside its season.
+    The scale is :math:`s^2 \sim \text{Inv-Gamma}(a, b)` with the series' own variance as one.
     """
 
     freedom: float = 0.5  # a
@@ -47,68 +46,30 @@ class Prior:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the line of the mean is -1 and 1: the ends of the whole series."""
+    """Where the line of the mean is -1 and 1: the ends of a series, or of a region's sides."""
 
-    middle: float
-    half: float
+    middle: Float[Tensor, " d"]
+    half: Float[Tensor, " d"]
 
     @classmethod
-    def of(cls, series: Series) -> Frame:
-        """Return the frame of a whole series."""
-        half = series.span / 2
-        return cls(float(series.x[0]) + half, half if half > 0 else _NO_SPAN)
+    def of(cls, series: Observations) -> Frame:
+        """Return the frame of a whole series, or of points in the plane."""
+        low, high = _coordinates(series.x).aminmax(dim=0)
+        half = (high - low) / 2
+        return cls(low + half, torch.where(half > 0, half, _NO_SPAN))
 
-    def moved(self, by: float) -> Frame:
-        """Return the frame for times that start elsewhere."""
-        return Frame(self.middle - by, self.half)
+    def moved(self, by: Float[Tensor, ...]) -> Frame:
+        """Return the frame for inputs that are seen from elsewhere."""
+        return Frame(self.middle - _coordinates(by[None])[0], self.half)
 
-    def means(self, x: Float[Tensor, " n"]) -> Float[Tensor, "2 n"]:
-        """Return the constant and the line at these times."""
-        return torch.stack([torch.ones_like(x), (x - self.middle) / self.half])
-
-
-def lower_covariances(
-    entries: Entries, series: Series, pairs: Int[Tensor, "2 p"]
-) -> Float[Tensor, "k p"]:
-    """Return every kernel between pairs of a series' times, without noise.
-
-    On a lattice each kernel is evaluated once per different lag.
-    """
-    if series.step is None:
-        return entries.kernels((series.x[pairs[0]] - series.x[pairs[1]]).abs())
-    ticks = series.ticks
-    return _looked_up(entries, series.step, ticks[pairs[0]] - ticks[pairs[1]], series.x)
+    def means(self, x: Float[Tensor, "n ..."]) -> Float[Tensor, "h n"]:
+        """Return the constant and the lines at these inputs."""
+        lines = (_coordinates(x) - self.middle.to(x)) / self.half.to(x)
+        return torch.cat([torch.ones_like(lines[:, :1]), lines], 1).mT
 
 
-def cross_covariances(
-    entries: Entries, series: Series, at: Float[Tensor, " m"]
-) -> Float[Tensor, "k n m"]:
-    """Return every kernel between the times of a series and others.
-
-    Every other time is looked at on its own, so that those beside it change nothing.
-    """
-    if series.step is None:
-        return entries.kernels((series.x[:, None] - at).abs())
-    ticks = (at / series.step).round()
-    on_lattice = (at / series.step - ticks).abs() < _ON_LATTICE
-    # A time far away would need a table as long as its distance.
-    on_lattice &= (ticks - series.ticks[0]).abs() <= 2 * (series.ticks[-1] - series.ticks[0])
-    lag = series.ticks[:, None] - ticks.long()
-    if on_lattice.all():
-        return _looked_up(entries, series.step, lag, at)
-    if not on_lattice.any():
-        return entries.kernels((series.x[:, None] - at).abs())
-    values = at.new_empty(len(entries.weights), series.num_times, len(at))
-    values[:, :, on_lattice] = _looked_up(entries, series.step, lag[:, on_lattice], at)
-    values[:, :, ~on_lattice] = entries.kernels((series.x[:, None] - at[~on_lattice]).abs())
-    return values
-
-
-def _looked_up(entries: Entries, step: float, lag: Tensor, like: Tensor) -> Float[Tensor, "k ..."]:
-    lag = lag.abs()
-    longest = int(lag.max()) if lag.numel() else 0
-    table = entries.kernels(torch.arange(longest + 1).to(like) * step)
-    return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
+def _coordinates(x: Float[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
+    return x.reshape(len(x), -1)[:, :_PLANE]
 
 
 @dataclass(frozen=True)
@@ -171,14 +132,14 @@ class Factored:
     """
 
     factor: Float[Tensor, "e n n"]
-    means: Float[Tensor, "e 2 n"]  # A, transposed
+    means: Float[Tensor, "e h n"]  # A, transposed
     values: Float[Tensor, "e r n"]  # u, transposed
-    precision: Float[Tensor, "e t 2 2"]  # G
-    estimate: Float[Tensor, "e r t 2"]
+    precision: Float[Tensor, "e t h h"]  # G
+    estimate: Float[Tensor, "e r t h"]
     summary: Summary
 
-    def line(self, chosen: Variants) -> Float[Tensor, "c 2"]:
-        """Return the estimated constant and slope of every variant."""
+    def line(self, chosen: Variants) -> Float[Tensor, "c h"]:
+        """Return the estimated constant and slopes of every variant."""
         return self.estimate[chosen.entry, chosen.form, chosen.trend]
 
     def left(self, chosen: Variants) -> Float[Tensor, "c n"]:
@@ -187,35 +148,39 @@ class Factored:
         return values - (self.line(chosen)[:, None] @ self.means[chosen.entry])[:, 0]
 
 
-def factored(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Factored:
+def factored(entries: Entries, series: Observations, frame: Frame, prior: Prior) -> Factored:
     """Factorise every entry once: the values and the mean are bordered to the covariance."""
-    n = series.num_times
-    factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, frame))
+    n = series.num_points
+    border = frame.means(series.x)
+    factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, border))
     whitened = factor[:, n:, :n]
-    means, values = whitened[:, :_MEANS], whitened[:, _MEANS:]
+    means, values = whitened[:, : len(border)], whitened[:, len(border) :]
     trends = torch.tensor(prior.trends).to(means)
     precision = (means @ means.mT)[:, None].repeat(1, len(trends), 1, 1)
-    precision[:, :, 1, 1] += trends**-2
-    projected = values @ means.mT  # (e, r, 2)
+    precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
+    projected = values @ means.mT  # (e, r, h)
     estimate = torch.linalg.solve_ex(precision, projected.mT[:, None])[0].permute(0, 3, 1, 2)
     explained = (projected[:, :, None] * estimate).sum(3)  # (e, r, t)
     squares = ((values**2).sum(2)[:, :, None] - explained).clamp(min=0)
     log_determinant = 2 * factor.diagonal(dim1=1, dim2=2)[:, :n].log().sum(1)
-    log_determinant = log_determinant[:, None] + _log_det(precision) + 2 * trends.log()
+    log_determinant = log_determinant[:, None] + _log_det(precision)
+    log_determinant = log_determinant + 2 * (len(border) - 1) * trends.log()
     # What has no factor has no evidence.
     log_determinant = log_determinant.masked_fill((failed > 0)[:, None], torch.inf)
     summary = _with_repeats(log_determinant, squares, entries, series)
     return Factored(factor[:, :n, :n], means, values, precision, estimate, summary)
 
 
-def _bordered(entries: Entries, series: Series, frame: Frame) -> Float[Tensor, "e s s"]:
+def _bordered(
+    entries: Entries, series: Observations, means: Float[Tensor, "h n"]
+) -> Float[Tensor, "e s s"]:
     """Return the lower triangles of the covariances, with means and values as further rows."""
-    n = series.num_times
-    border = torch.cat([frame.means(series.x), series.z])  # (2 + r, n)
+    n = series.num_points
+    border = torch.cat([means, series.z])  # (h + r, n)
     size = n + len(border)
     matrix = border.new_zeros(len(entries), size, size)
     pairs = torch.tril_indices(n, n)
-    kernels = lower_covariances(entries, series, pairs)
+    kernels = series.between(entries, pairs)
     place = pairs[0] * size + pairs[1]
     matrix.flatten(1).index_copy_(1, place, kernels.index_select(0, entries.kernel))
     diagonal = matrix.diagonal(dim1=1, dim2=2)
@@ -226,7 +191,7 @@ def _bordered(entries: Entries, series: Series, frame: Frame) -> Float[Tensor, "
 
 
 def _with_repeats(
-    log_determinant: Tensor, squares: Tensor, entries: Entries, series: Series
+    log_determinant: Tensor, squares: Tensor, entries: Entries, series: Observations
 ) -> Summary:
     r"""Add what repeated observations tell beyond their averages.
 
@@ -234,9 +199,9 @@ def _with_repeats(
     differences of variance :math:`\sigma^2` each.
     """
     count = float(series.count.sum())
-    if count > series.num_times:
+    if count > series.num_points:
         noise = entries.noise.to(squares)
-        again = (count - series.num_times) * noise.log() + series.count.log().sum()
+        again = (count - series.num_points) * noise.log() + series.count.log().sum()
         log_determinant = log_determinant + again[:, None]
         squares = squares + (series.scatter.sum(1) / noise[:, None])[:, :, None]
     return Summary(
@@ -244,20 +209,21 @@ def _with_repeats(
     )
 
 
-def _log_det(matrix: Float[Tensor, "*S 2 2"]) -> Float[Tensor, "*S"]:
-    determinant = matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2
-    return determinant.log()
+def _log_det(matrix: Float[Tensor, "*S h h"]) -> Float[Tensor, "*S"]:
+    if matrix.shape[-1] == 2:  # the fastest way, and a series has no other
+        return (matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2).log()
+    return torch.linalg.slogdet(matrix).logabsdet
 
 
 def posterior(
     found: Factored,
     entries: Entries,
-    series: Series,
+    series: Observations,
     frame: Frame,
-    at: Float[Tensor, " m"],
+    at: Float[Tensor, "m ..."],
     chosen: Variants,
 ) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
-    r"""Return mean and variance of new observations at other times, the latter at scale one.
+    r"""Return mean and variance of new observations at other inputs, the latter at scale one.
 
     .. math:: m_* = h_*^\top \hat\beta + B^\top (u - A \hat\beta), \quad
               v_* = k_{**} + \sigma^2 - B^\top B + R^\top G^{-1} R
@@ -268,7 +234,7 @@ def posterior(
     mean, variance = at.new_empty(len(entry), len(at)), at.new_empty(len(entry), len(at))
     used, place = entry.unique(return_inverse=True)
     # Some entries after the others: all at once would not fit into the processor's cache.
-    for some in used.split(max(1, _IN_CACHE // (series.num_times * len(at)))):
+    for some in used.split(max(1, _IN_CACHE // (series.num_points * len(at)))):
         own = torch.isin(entry, some)
         first = int(torch.searchsorted(used, some[0]))
         within = chosen[own], place[own] - first
@@ -279,7 +245,7 @@ def posterior(
 def _conditioned(
     found: Factored,
     entries: Entries,
-    series: Series,
+    series: Observations,
     frame: Frame,
     at: Tensor,
     used: Tensor,
@@ -288,13 +254,13 @@ def _conditioned(
     """Return mean and variance of chosen variants, given with their places among `used`."""
     chosen, place = within
     some, h = entries[used], frame.means(at)
-    across = cross_covariances(some, series, at).index_select(0, some.kernel)  # (u, n, m)
+    across = series.across(some, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
-    rest = h - found.means[used] @ whitened  # (u, 2, m)
+    rest = h - found.means[used] @ whitened  # (u, h, m)
     precision = found.precision[chosen.entry, chosen.trend]
     unsure = (rest[place] * torch.linalg.solve(precision, rest[place])).sum(1)  # (c, m)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
     variance = (1 - explained).clamp(min=0) + some.noise[:, None]
-    estimate = found.line(chosen)[:, None]  # (c, 1, 2)
+    estimate = found.line(chosen)[:, None]  # (c, 1, h)
     mean = (estimate @ h + found.left(chosen)[:, None] @ whitened[place])[:, 0]
     return mean, variance[place] + unsure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -10,11 +10,10 @@ from torch import Tensor
 
 from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, factored, pooled
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.series import Series
+from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
-_LONG, _PLACES = 1024, 4  # beyond, stretches from up to four places rank the entries
 
 
 @dataclass(frozen=True)
@@ -33,20 +32,22 @@ class Funnel:
     kept_first: int = 64
     kept_second: int = 8
 
-    def __call__(self, entries: Entries, series: Series, frame: Frame, prior: Prior) -> Entries:
+    def __call__(
+        self, entries: Entries, series: Observations, frame: Frame, prior: Prior
+    ) -> Entries:
         """Return the entries that are worth an exact look."""
         last = self._last(series)
         for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
             if kept < len(entries):
-                parts = stretches(series, points)
+                parts = series.stretches(points)
                 found = pooled([screened(entries, part, frame, prior) for part in parts])
                 score = found.log_evidence(prior) + entries.log_prior[:, None, None]
                 entries = entries[best(score.amax((1, 2)), entries.family, kept)]
         return entries
 
-    def _last(self, series: Series) -> int:
+    def _last(self, series: Observations) -> int:
         """As many in the end as cost no more than eight do on three hundred points."""
-        affordable = int(self.kept_second * (300 / series.num_times) ** 2.5)
+        affordable = int(self.kept_second * (300 / series.num_points) ** 2.5)
         return max(self.kept_second, affordable)
 
 
@@ -61,26 +62,10 @@ def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> In
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
 
 
-def stretches(series: Series, points: int) -> list[Series]:
-    """Return contiguous points from the middle, of a long series from several places."""
-    places = min(1 + series.num_times // _LONG, _PLACES)
-    length = series.num_times / places
-    starts = [max(int((i + 0.5) * length - points / 2), 0) for i in range(places)]
-    return [series.part(start, start + points) for start in starts]
-
-
-def screened(entries: Entries, series: Series, frame: Frame, prior: Prior) -> Summary:
+def screened(entries: Entries, series: Observations, frame: Frame, prior: Prior) -> Summary:
     """Summarise a stretch of a series in single precision."""
-    start = float(series.x[0])
-    rounded = replace(
-        series,
-        x=(series.x - start).float(),  # before rounding: a stretch may lie far from zero
-        z=series.z.float(),
-        count=series.count.float(),
-        extra=series.extra.float() + _JITTER,
-        scatter=series.scatter.float(),
-    )
-    return factored(entries, rounded, frame.moved(start), prior).summary
+    rounded, moved = series.rounded(_JITTER), frame.moved(series.x[0])
+    return factored(entries, rounded, moved, prior).summary
 
 
 @dataclass(frozen=True)

@@ -119,4 +119,4 @@ class Entries:
     def kernels(self, lag: Float[Tensor, ...]) -> Float[Tensor, "k ..."]:
         """Evaluate every kernel, without noise, at every lag."""
         values = self.bases(lag)
-        return (self.weights.to(lag) @ values.flatten(1)).unflatten(1, lag.shape)
+        return (self.weights.to(lag) @ values.flatten(1)).unflatten(1, values.shape[1:])

@@ -111,7 +111,7 @@ class GaussianProcessDictionary(Model):
         """
         series = prepared(x, y, variance)
         periods = find_periods(series.x, series.z, series.step)
-        entries = entries_for(self.catalogue, periods, series.num_times)
+        entries = entries_for(self.catalogue, periods, series.num_points)
         return fit(series, entries, self.funnel, self.prior)
 
     @torch.no_grad()
@@ -121,7 +121,7 @@ class GaussianProcessDictionary(Model):
         series = fitted.series
         if series.logarithms is not None:
             found = bounded(found, series.logarithms, float(series.scale[1]))
-        share = self.surprise / (series.num_times + 2)
+        share = self.surprise / (series.num_points + 2)
         return with_surprise(found, share, float(series.level[0]), float(series.scale[0]))
 
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:

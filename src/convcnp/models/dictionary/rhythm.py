@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from convcnp.models.dictionary.evidence import Frame, cross_covariances, factored
+from convcnp.models.dictionary.evidence import Frame, factored
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
 
@@ -65,7 +65,7 @@ def explained(fitted: Fitted) -> dict[float, float]:
     total = series.z.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
     for p in present:
-        kernel = cross_covariances(only(fitted.entries, p), series, series.x)
+        kernel = series.across(only(fitted.entries, p), series.x)
         kernel = kernel[fitted.entries.kernel[variants.entry]]
         part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
         shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())

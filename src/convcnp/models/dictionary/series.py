@@ -3,44 +3,118 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.core.units import typical_gap
+from convcnp.models.dictionary.components import Components
+from convcnp.models.dictionary.kernels import Entries
 
 _FINEST = 31  # a lattice may be this many times finer than its smallest gap: days among months
 _ON_LATTICE = 1e-6  # of a step
+_LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
+
+_Own = TypeVar("_Own", bound="Observations")
+_Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # z to scale
 
 
 @dataclass(frozen=True)
-class Series:
-    r"""The observations of one series, at different times in increasing order.
+class Observations:
+    r"""What was observed, at different places, as the dictionary sees it.
 
-    Times are :math:`(x - x_0) / g` with the typical gap :math:`g`. Values come in one or two
-    forms :math:`r`, as they are and, where all are positive, as logarithms; each form is
-    standardised, :math:`z = (y - a_r) / s_r`. Observations at one time are averaged: `count` says
-    how many, `scatter` is the sum of squares around their averages.
+    Values come in one or two forms :math:`r`, as they are and, where all are positive, as
+    logarithms; each form is standardised, :math:`z = (y - a_r) / s_r`. Observations at one place
+    are averaged: `count` says how many, `scatter` is the sum of squares around their averages.
     """
 
-    x: Float[Tensor, " n"]
+    x: Float[Tensor, "n ..."]
     z: Float[Tensor, "r n"]
     count: Float[Tensor, " n"]
     extra: Float[Tensor, " n"]  # known variance of each observation, in units of the spread
     scatter: Float[Tensor, "r n"]
-    log_volume: Float[Tensor, "r n"]  # log |dz / dy|, summed over a time's observations
+    log_volume: Float[Tensor, "r n"]  # log |dz / dy|, summed over a place's observations
     level: Float[Tensor, " r"]
     scale: Float[Tensor, " r"]
+
+    @property
+    def num_points(self) -> int:
+        """Number of different places: times of a series."""
+        return len(self.x)
+
+    @property
+    def logarithms(self) -> Float[Tensor, " n"] | None:
+        """Return the logarithms of the values, averaged where they share a place."""
+        return self.level[1] + self.scale[1] * self.z[1] if len(self.z) > 1 else None
+
+    def some(self: _Own, chosen: slice | Int[Tensor, " k"]) -> _Own:
+        """Return some of the places, in the units of the whole."""
+        return replace(
+            self,
+            x=self.x[chosen],
+            z=self.z[:, chosen],
+            count=self.count[chosen],
+            extra=self.extra[chosen],
+            scatter=self.scatter[:, chosen],
+            log_volume=self.log_volume[:, chosen],
+        )
+
+    def rounded(self: _Own, jitter: float) -> _Own:
+        """Return the observations in single precision, seen from the first, with some noise."""
+        return replace(
+            self,
+            x=(self.x - self.x[:1]).float(),  # before rounding: they may lie far from zero
+            z=self.z.float(),
+            count=self.count.float(),
+            extra=self.extra.float() + jitter,
+            scatter=self.scatter.float(),
+        )
+
+    def students(
+        self,
+        form: Int[Tensor, " c"],
+        weight: Float[Tensor, " c"],
+        mean: Float[Tensor, "c m"],
+        scale: Float[Tensor, "c m"],
+    ) -> Components:
+        """Return weighed predictions of these forms in the user's units."""
+        return Components(
+            weight[:, None].expand_as(mean),
+            self.level[form, None] + self.scale[form, None] * mean,
+            self.scale[form, None] * scale,
+            form == 1,
+        )
+
+    def stretches(self: _Own, points: int) -> list[_Own]:
+        """Return near places from the middle, of many places from several regions."""
+        raise NotImplementedError
+
+    def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
+        """Return every kernel between pairs of places, without noise."""
+        raise NotImplementedError
+
+    def across(self, entries: Entries, at: Float[Tensor, "m ..."]) -> Float[Tensor, "k n m"]:
+        """Return every kernel between the places and others.
+
+        Every other place is looked at on its own, so that those beside it change nothing.
+        """
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Series(Observations):
+    r"""The observations of one series, at different times in increasing order.
+
+    Times are :math:`(x - x_0) / g` with the typical gap :math:`g`.
+    """
+
+    x: Float[Tensor, " n"]
     origin: float
     gap: float
     step: float | None  # of the lattice in gaps, if all times lie on one
-
-    @property
-    def num_times(self) -> int:
-        """Number of different times."""
-        return len(self.x)
 
     @property
     def span(self) -> float:
@@ -53,29 +127,57 @@ class Series:
         assert self.step is not None
         return (self.x / self.step).round().long()
 
-    @property
-    def logarithms(self) -> Float[Tensor, " n"] | None:
-        """Return the logarithms of the values, averaged where they share a time."""
-        return self.level[1] + self.scale[1] * self.z[1] if len(self.z) > 1 else None
-
     def times(self, x: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
         """Express a user's times in gaps."""
         return (x.double() - self.origin) / self.gap
 
     def part(self, start: int, stop: int) -> Series:
         """Return a stretch of the series, in the units of the whole."""
-        stretch = slice(start, stop)
-        if start <= 0 and stop >= self.num_times:
+        if start <= 0 and stop >= self.num_points:
             return self
-        return replace(
-            self,
-            x=self.x[stretch],
-            z=self.z[:, stretch],
-            count=self.count[stretch],
-            extra=self.extra[stretch],
-            scatter=self.scatter[:, stretch],
-            log_volume=self.log_volume[:, stretch],
-        )
+        return self.some(slice(start, stop))
+
+    def stretches(self, points: int) -> list[Series]:
+        """Return contiguous points from the middle, of a long series from several places."""
+        regions = min(1 + self.num_points // _LONG, _REGIONS)
+        length = self.num_points / regions
+        starts = [max(int((i + 0.5) * length - points / 2), 0) for i in range(regions)]
+        return [self.part(start, start + points) for start in starts]
+
+    def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
+        """Return every kernel between pairs of times, without noise.
+
+        On a lattice each kernel is evaluated once per different lag.
+        """
+        if self.step is None:
+            return entries.kernels((self.x[pairs[0]] - self.x[pairs[1]]).abs())
+        ticks = self.ticks
+        return self._looked_up(entries, ticks[pairs[0]] - ticks[pairs[1]])
+
+    def across(self, entries: Entries, at: Float[Tensor, " m"]) -> Float[Tensor, "k n m"]:
+        """Return every kernel between the times of the series and others."""
+        if self.step is None:
+            return entries.kernels((self.x[:, None] - at).abs())
+        ticks = (at / self.step).round()
+        on_lattice = (at / self.step - ticks).abs() < _ON_LATTICE
+        # A time far away would need a table as long as its distance.
+        on_lattice &= (ticks - self.ticks[0]).abs() <= 2 * (self.ticks[-1] - self.ticks[0])
+        lag = self.ticks[:, None] - ticks.long()
+        if on_lattice.all():
+            return self._looked_up(entries, lag)
+        if not on_lattice.any():
+            return entries.kernels((self.x[:, None] - at).abs())
+        values = at.new_empty(len(entries.weights), self.num_points, len(at))
+        values[:, :, on_lattice] = self._looked_up(entries, lag[:, on_lattice])
+        values[:, :, ~on_lattice] = entries.kernels((self.x[:, None] - at[~on_lattice]).abs())
+        return values
+
+    def _looked_up(self, entries: Entries, lag: Int[Tensor, ...]) -> Float[Tensor, "k ..."]:
+        assert self.step is not None
+        lag = lag.abs()
+        longest = int(lag.max()) if lag.numel() else 0
+        table = entries.kernels(torch.arange(longest + 1).to(self.x) * self.step)
+        return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
 
 
 def prepared(
@@ -90,26 +192,46 @@ def prepared(
             averaged nor seen as logarithms.
     """
     x, order = x.double().sort(stable=True)
-    y = y.double()[order]
+    gap = float(typical_gap(x[None, :, None], torch.ones(1, len(x), 1, dtype=torch.bool)))
+    away, y = x - x[0], y.double()[order]
+    variance = None if variance is None else variance.double()[order]
+    times, place, count = torch.unique_consecutive(away, return_inverse=True, return_counts=True)
+    if variance is not None:
+        times, place, count = away, torch.arange(len(x)), torch.ones(len(x))
+    times = times / gap
+    return Series(
+        times,
+        *standardised(y, place, count.double(), variance),
+        origin=float(x[0]),
+        gap=gap,
+        step=_lattice(times),
+    )
+
+
+def standardised(
+    y: Float[Tensor, " n"],
+    place: Int[Tensor, " n"],
+    count: Float[Tensor, " k"],
+    variance: Float[Tensor, " n"] | None = None,
+) -> _Values:
+    """Standardise values, and average those at one place: the fields z to scale.
+
+    Args:
+        variance: Known variance of every observation, one at every place.
+    """
     forms = torch.stack([y, y.log()] if variance is None and _is_positive(y) else [y])
     level, scale = _level_and_scale(forms)
     z = (forms - level[:, None]) / scale[:, None]
     log_volume = -scale.log()[:, None].expand_as(z).clone()
     log_volume[1:] -= forms[1:]
-    away = x - x[0]
-    gap = float(typical_gap(x[None, :, None], torch.ones(1, len(x), 1, dtype=torch.bool)))
-    extra = y.new_zeros(len(y)) if variance is None else variance.double()[order] / scale[0] ** 2
-    count, scatter = torch.ones_like(x), torch.zeros_like(z)
-    if variance is None:
-        away, z, count, scatter, log_volume = _averaged(away, z, log_volume)
-        extra = extra[: len(away)]
-    times = away / gap
-    return Series(
-        *(times, z, count, extra, scatter, log_volume, level, scale),
-        origin=float(x[0]),
-        gap=gap,
-        step=_lattice(times),
-    )
+    extra = torch.zeros_like(count) if variance is None else variance / scale[0] ** 2
+
+    def sums(values: Tensor) -> Tensor:
+        return values.new_zeros(len(values), len(count)).index_add_(1, place, values)
+
+    mean = sums(z) / count
+    scatter = sums((z - mean[:, place]) ** 2)
+    return mean, count, extra, scatter, sums(log_volume), level, scale
 
 
 def _is_positive(y: Tensor) -> bool:
@@ -126,17 +248,6 @@ def _level_and_scale(forms: Float[Tensor, "r n"]) -> tuple[Tensor, Tensor]:
     # As `PerSeries` has it: equal values, the more often seen, the less likely to differ.
     size = torch.where(level == 0, 1.0, level.abs())
     return level, torch.where(scale <= 1e-14 * size, size / forms.shape[1], scale)
-
-
-def _averaged(x: Tensor, z: Tensor, log_volume: Tensor) -> tuple[Tensor, ...]:
-    times, place, count = torch.unique_consecutive(x, return_inverse=True, return_counts=True)
-
-    def sums(values: Tensor) -> Tensor:
-        return values.new_zeros(len(values), len(times)).index_add_(1, place, values)
-
-    mean = sums(z) / count
-    scatter = sums((z - mean[:, place]) ** 2)
-    return times, mean, count.double(), scatter, sums(log_volume)
 
 
 def _lattice(x: Float[Tensor, " n"]) -> float | None:

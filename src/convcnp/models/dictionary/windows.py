@@ -96,12 +96,9 @@ class Fitted:
 
     def students(self, x: Float[Tensor, " m"]) -> Components:
         """Return the Student-t that each chosen pair predicts, in the user's units."""
-        series, form = self.series, self.weighed.variants.form
-        mean, scale = self.predict(series.times(x))
-        location = series.level[form, None] + series.scale[form, None] * mean
-        scale = series.scale[form, None] * scale
-        weight = self.weighed.weight[:, None].expand_as(mean)
-        return Components(weight, location, scale, form == 1)
+        mean, scale = self.predict(self.series.times(x))
+        weighed = self.weighed
+        return self.series.students(weighed.variants.form, weighed.weight, mean, scale)
 
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)
@@ -119,7 +116,7 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
         factored(entries, part, Frame.of(part), prior)
         for part in (series.part(w.start, w.stop) for w in _spread(windows(series.x)))
     ]
-    summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_times)
+    summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_points)
     weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])
     variants = weighed.variants
     return _with_used(
@@ -139,10 +136,10 @@ def _spread(every: list[Window]) -> list[Window]:
     return [every[round(i * (len(every) - 1) / (_WEIGHING - 1))] for i in range(_WEIGHING)]
 
 
-def _of_all(found: list[Factored], num_times: int) -> Summary:
+def _of_all(found: list[Factored], num_points: int) -> Summary:
     """Pool windows; what lies in two of them counts once."""
     seen = sum(each.factor.shape[1] for each in found)
-    return pooled([each.summary for each in found], min(num_times / seen, 1.0))
+    return pooled([each.summary for each in found], min(num_points / seen, 1.0))
 
 
 def _with_used(fitted: Fitted) -> Fitted:
