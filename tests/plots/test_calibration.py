@@ -13,7 +13,8 @@ def test_a_panel_each_shows_how_often_values_fall_below(monkeypatch):
     figures = []
     monkeypatch.setattr(pictures, "as_png", lambda figure: figures.append(figure) or b"")
     even = (np.arange(1000) + 0.5) / 1000
-    good, narrow = Calibration(even, even, even), Calibration((even > 0.5) * 1.0, even, even)
+    good = Calibration(even, *[even] * 3)
+    narrow = Calibration((even > 0.5) * 1.0, *[even] * 3)
     pictures.draw_calibration({"u": good, "v": narrow})
     first, second = figures[0].axes
     assert first.get_title() == "u: about right"

@@ -30,14 +30,35 @@ from helpers import (
 
 def test_coverage_is_the_share_of_values_inside_the_central_interval():
     below = np.array([0.01, 0.2, 0.4, 0.6, 0.9])
-    found = Calibration(below, np.zeros(5), np.zeros(5))
+    found = Calibration(below, *np.zeros((3, 5)))
     assert [found.coverage(level) for level in (0.5, 0.8, 0.9, 0.95)] == [0.4, 0.8, 0.8, 0.8]
     assert found.summary["coverage80"] == 0.8
     assert found.summary["values"] == 5
     assert found.verdict.startswith("too narrow: 90 % intervals hold 80%")
     even = (np.arange(100) + 0.5) / 100
-    assert Calibration(even, even, even).verdict.startswith("about right")
-    assert Calibration(0 * even + 0.5, even, even).verdict.startswith("wider than needed")
+    assert Calibration(even, even, even, even).verdict.startswith("about right")
+    assert Calibration(0 * even + 0.5, even, even, even).verdict.startswith("wider than needed")
+
+
+def test_skill_is_told_beside_what_needs_no_model():
+    error = np.array([1.0, 1.0, 1.0, 5.0])
+
+    def skill(**others):
+        named = {"a line": others["line"]} | (
+            {"the season repeated": others["season"]} if "season" in others else {}
+        )
+        others = {name: np.array(errors) for name, errors in named.items()}
+        return Calibration(*[error] * 4, others=others).skill
+
+    # Where another says nothing, nothing is compared.
+    assert "off by 1 on average, a line by 0.5: it is worse than a line, so better not" in skill(
+        line=[0.5, 0.5, 0.5, np.nan]
+    )
+    assert skill(line=[2.0, 2, 2, 2.1]).endswith("about as good as a line")
+    assert skill(line=[9.0] * 4, season=[4.0] * 4).endswith("better than the season repeated")
+    assert Calibration(*[error] * 4).skill == "its mean is off by 2 on average"
+    scores = Calibration(*[error] * 4, others={"a line": error + 1}).summary
+    assert (scores["error"], scores["error of a line"]) == (2.0, 3.0)
 
 
 def test_only_held_out_series_of_the_training_table_are_used(own_series):

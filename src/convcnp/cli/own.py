@@ -106,6 +106,7 @@ def check(
     Of the data that a model was trained on, only the part that training never saw is used. The
     columns are those of training unless they are named. Pixels run from 0 to 1.
     """
+    from convcnp.cli.progress import bar
     from convcnp.frames.columns import Columns
     from convcnp.plots.calibration import draw_calibration
     from convcnp.predict.calibration import Check, table_of
@@ -119,7 +120,8 @@ def check(
     with warnings_said():
         checked = Check.of(predictor, data, columns)
     say(checked.description(tasks))
-    found = checked.calibrations(tasks, seed)
+    with bar("Checking") as progress:
+        found = checked.calibrations(tasks, seed, progress)
     for remark in checked.remarks(found):
         say(remark)
     if plot is not None:
@@ -131,4 +133,5 @@ def check(
     header, rows = table_of(found)
     show_table(header, rows, caption="Shares of values inside intervals of 50 to 95 %.")
     for name, one in found.items():
+        print(f"{name}: {one.skill}.")
         print(f"{name}: the predicted uncertainty is {one.verdict}.")

@@ -38,10 +38,16 @@ def part_of(rows: Rows, part: str) -> Rows:
     Whole series are held out, by a hash of their names. Where there are too few for that,
     stretches of time are, or regions of the plane. Series that are too short are left out.
     """
-    rows = _long_enough(rows)
+    return rows.kept(is_in_part(rows, part))
+
+
+def is_in_part(rows: Rows, part: str) -> np.ndarray:
+    """Tell of every row whether it is of a part; see `part_of`."""
+    kept = _long_enough(rows, np.ones(len(rows.x), dtype=bool))
     if part != "all":
-        rows = _long_enough(rows.kept(_parts(rows) == PARTS.index(part)))
-    return rows
+        kept[kept] = _parts(rows.kept(kept)) == PARTS.index(part)
+        kept = _long_enough(rows, kept)
+    return kept
 
 
 def is_split_by_series(rows: Ragged) -> bool:
@@ -49,8 +55,10 @@ def is_split_by_series(rows: Ragged) -> bool:
     return int((rows.lengths >= FEWEST).sum()) >= ENOUGH_SERIES
 
 
-def _long_enough(rows: Rows) -> Rows:
-    return rows.kept((rows.lengths >= FEWEST)[rows.owners])
+def _long_enough(rows: Rows, kept: np.ndarray) -> np.ndarray:
+    """Drop what is kept of series that are too short."""
+    lengths = np.diff(rows.starts_among(kept))
+    return kept & (lengths >= FEWEST)[rows.owners]
 
 
 def _parts(rows: Rows) -> np.ndarray:
@@ -180,6 +188,11 @@ class TableSource(Columns):
         return Rows.of(parse_table(content, self.path).frame, self)
 
     @cached_property
+    def places(self) -> np.ndarray:
+        """Where the rows that tasks are drawn from stand among all rows."""
+        return np.flatnonzero(is_in_part(self.rows, self.part))
+
+    @cached_property
     def own(self) -> Rows:
         """The rows that tasks are drawn from."""
         rows = part_of(self.rows, self.part)
@@ -206,14 +219,8 @@ class TableSource(Columns):
 
     def draw_as_is(self, batch_size: int, generator: Generator) -> Task:
         """Draw tasks in the user's units: windows of series, with some of their values hidden."""
-        index, exists = self._windows(batch_size, generator)
-        x = torch.from_numpy(self.own.x[index])  # (B, L, Dx)
-        y = torch.from_numpy(self.own.y[index])  # (B, L, Dy)
-        if self.dim_x == 1:
-            widest = _WIDEST * self.window * self.gap[0]
-            exists = exists & (x[..., 0] - x[:, :1, 0] <= widest)
-        known = exists[..., None] & ~y.isnan()
-        observed = observed_part(_positions(x, exists), known, generator)
+        index, known, observed = self.draw_windows(batch_size, generator)
+        x, y = torch.from_numpy(self.own.x[index]), torch.from_numpy(self.own.y[index])
         return Task(
             x_context=x,
             y_context=y,
@@ -222,6 +229,18 @@ class TableSource(Columns):
             context_mask=observed,
             target_mask=known & ~observed,
         )
+
+    def draw_windows(
+        self, batch_size: int, generator: Generator
+    ) -> tuple[np.ndarray, Bool[Tensor, "B L Dy"], Bool[Tensor, "B L Dy"]]:
+        """Draw windows by their rows among `own`, and what of them is known, and observed."""
+        index, exists = self._windows(batch_size, generator)
+        x = torch.from_numpy(self.own.x[index])  # (B, L, Dx)
+        if self.dim_x == 1:
+            widest = _WIDEST * self.window * self.gap[0]
+            exists = exists & (x[..., 0] - x[:, :1, 0] <= widest)
+        known = exists[..., None] & torch.from_numpy(~np.isnan(self.own.y[index]))
+        return index, known, observed_part(_positions(x, exists), known, generator)
 
     def _windows(
         self, batch_size: int, generator: Generator

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
 
-from convcnp.core.image_task import ImageTask
 from convcnp.core.predictive import Predictive, coverage_key
-from convcnp.core.task import Task
 from convcnp.data.images.files import holds_images
 from convcnp.data.images.folder import ImageFolder, read_images
 from convcnp.data.images.source import PixelSource
@@ -23,15 +23,17 @@ from convcnp.frames.assembled import has_time
 from convcnp.frames.columns import Columns, choose_columns, with_channels
 from convcnp.frames.reading import TableFile, read_table
 from convcnp.frames.series import Rows
+from convcnp.predict.baselines import LINE, SEASON
+from convcnp.predict.batches import Progress
+from convcnp.predict.hidden import CHUNK, Hiding
 from convcnp.predict.predictor import Predictor
-from convcnp.predict.user_units import InUserUnits
 from convcnp.training.evaluation import TEST_SEEDS
 from convcnp.training.own.images import refuse_columns
 from convcnp.training.own.table import typical_gaps
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
-_CHUNK = 25  # tasks at once
 _CLOSE = 0.03  # a coverage that is off by less is called right
+_ALIKE = 0.05  # errors that differ by less are called alike
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class Calibration:
     below: np.ndarray  # the predicted probability of a smaller value
     log_prob: np.ndarray
     crps: np.ndarray
+    error: np.ndarray  # of the mean, without sign
+    others: Mapping[str, np.ndarray] = field(default_factory=dict)  # errors without a model
 
     def coverage(self, level: float) -> float:
         """Return the share of values inside the central interval of this probability."""
@@ -56,6 +60,8 @@ class Calibration:
         return {
             "log_likelihood": float(self.log_prob.mean()),
             "crps": float(self.crps.mean()),
+            "error": float(self.error.mean()),
+            **{f"error of {name}": error for name, error in self._beside()[1].items()},
             **{coverage_key(level): self.coverage(level) for level in LEVELS},
             "values": len(self.below),
         }
@@ -68,6 +74,28 @@ class Calibration:
             return f"about right: 90 % intervals hold {found:.0%} of the values"
         how = "too narrow" if found < 0.9 else "wider than needed"
         return f"{how}: 90 % intervals hold {found:.0%} of the values"
+
+    @property
+    def skill(self) -> str:
+        """Say in words what the model is worth, beside what anybody could do without one."""
+        own, errors = self._beside()
+        if not errors:
+            return f"its mean is off by {own:.3g} on average"
+        beside = " and ".join(f"{name} by {error:.3g}" for name, error in errors.items())
+        said = f"its mean is off by {own:.3g} on average, {beside}"
+        name, best = min(errors.items(), key=lambda item: item[1])
+        if own > (1 + _ALIKE) * best:
+            return f"{said}: it is worse than {name}, so better not use it here"
+        how = f"about as good as {name}" if own > (1 - _ALIKE) * best else f"better than {name}"
+        return f"{said}: it is {how}"
+
+    def _beside(self) -> tuple[float, dict[str, float]]:
+        """Return the mean errors of the model and of others, where these say something."""
+        known = np.ones(len(self.error), dtype=bool)
+        for error in self.others.values():
+            known &= ~np.isnan(error)
+        others = {name: float(error[known].mean()) for name, error in self.others.items()}
+        return float(self.error[known].mean()), others if known.any() else {}
 
 
 @dataclass(frozen=True)
@@ -106,9 +134,14 @@ class Check:
             "hidden."
         )
 
-    def calibrations(self, tasks: int = 200, seed: int = 0) -> dict[str, Calibration]:
+    def calibrations(
+        self,
+        tasks: int = 200,
+        seed: int = 0,
+        progress: Progress = lambda done, total: None,
+    ) -> dict[str, Calibration]:
         """Hide values of fixed tasks, predict them, and compare, channel by channel."""
-        return calibrations(self.predictor, self.source, tasks, seed)
+        return calibrations(self.predictor, self.source, tasks, seed, progress)
 
     def remarks(self, found: dict[str, Calibration]) -> list[str]:
         """Say what the scores of single channels do not."""
@@ -176,53 +209,114 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
 
 @torch.no_grad()
 def calibrations(
-    predictor: Predictor, source: TableSource | ImageFolder, tasks: int = 200, seed: int = 0
+    predictor: Predictor,
+    source: TableSource | ImageFolder,
+    tasks: int = 200,
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
 ) -> dict[str, Calibration]:
     """Predict the hidden values of fixed tasks; a model of one channel takes one at a time."""
-    if isinstance(source, ImageFolder) or predictor.model.dim_y == source.dim_y:
-        return _together(predictor, source, tasks, seed)
+    if isinstance(source, ImageFolder):
+        return _of_images(predictor, source, tasks, seed, progress)
+    if predictor.model.dim_y == source.dim_y:
+        return _of_table(predictor, source, tasks, seed, progress)
     found: dict[str, Calibration] = {}
     for i, name in enumerate(source.values):
         rows = source.rows
         single = replace(rows, y=rows.y[:, i : i + 1]).kept(~np.isnan(rows.y[:, i]))
         alone = replace(source, values=(name,), channel=None, value=None, read=single)
-        found |= _together(predictor, alone, tasks, seed)
+        found |= _of_table(predictor, alone, tasks, seed, progress)
     return found
 
 
-def _together(
-    predictor: Predictor, source: TableSource | ImageFolder, tasks: int, seed: int
+def _of_table(
+    predictor: Predictor, source: TableSource, tasks: int, seed: int, progress: Progress
 ) -> dict[str, Calibration]:
-    draw = source.draw if isinstance(source, ImageFolder) else source.draw_as_is
-    parts: list[list[tuple[np.ndarray, ...]]] = [[] for _ in source.values]
-    for start in range(0, tasks, _CHUNK):
-        task = draw(min(_CHUNK, tasks - start), seeded(TEST_SEEDS[seed], start))
-        # Without any observation there may be no units to answer in.
-        task = task[task.context_mask.flatten(1).any(1)]
-        if not len(task):
-            continue
+    hiding = Hiding(source)
+    parts: list[list[Calibration]] = [[] for _ in source.values]
+    for done, hidden in enumerate(hiding.tasks(tasks, seed)):
+        predictions, guesses = hidden.predicted(predictor), hiding.guesses(hidden)
+        # Without any observation there are no units to answer in.
+        is_known = predictions.is_answered[None, :, None] & ~torch.from_numpy(hidden.truth).isnan()
+        for channel, found in enumerate(parts):
+            asked = is_known[..., channel]
+            others = {name: guess[asked[0].numpy(), channel] for name, guess in guesses.items()}
+            y = torch.from_numpy(hidden.truth)[None]
+            found.append(_scored(predictions.predictive, y, asked, channel, others))
+        progress(min((done + 1) * CHUNK, tasks), tasks)
+    return {name: _joined(found) for name, found in zip(source.values, parts, strict=True)}
+
+
+def _of_images(
+    predictor: Predictor, source: ImageFolder, tasks: int, seed: int, progress: Progress
+) -> dict[str, Calibration]:
+    parts: list[list[Calibration]] = [[] for _ in source.values]
+    for start in range(0, tasks, CHUNK):
+        task = source.draw(min(CHUNK, tasks - start), seeded(TEST_SEEDS[seed], start))
         assert task.y_target is not None
-        predictive, y = _predicted(predictor, task), task.y_target
-        scores = (predictive.cdf(y), predictive.log_prob(y), predictive.crps(y))
+        predictive = predictor.model(task)
         for channel, found in enumerate(parts):
             asked = task.target_mask[..., channel]
-            found.append(tuple(score[..., channel][asked].numpy() for score in scores))
-    return {
-        name: Calibration(*(np.concatenate(column) for column in zip(*found, strict=True)))
-        for name, found in zip(source.values, parts, strict=True)
+            found.append(_scored(predictive, task.y_target, asked, channel, {}))
+        progress(min(start + CHUNK, tasks), tasks)
+    return {name: _joined(found) for name, found in zip(source.values, parts, strict=True)}
+
+
+def _scored(
+    predictive: Predictive,
+    y: Float[Tensor, "B M Dy"],
+    asked: Bool[Tensor, "B M"],
+    channel: int,
+    guesses: dict[str, np.ndarray],
+) -> Calibration:
+    """Score the asked values of one channel."""
+    values = torch.where(asked[..., None] & ~y.isnan(), y, predictive.mean.to(y))
+    error = (predictive.mean - values).abs()
+    truth = y[..., channel][asked].numpy()
+
+    def chosen(scores: Tensor) -> np.ndarray:
+        return scores[..., channel][asked].numpy()
+
+    return Calibration(
+        below=chosen(predictive.cdf(values)),
+        log_prob=chosen(predictive.log_prob(values)),
+        crps=chosen(predictive.crps(values)),
+        error=chosen(error),
+        others={name: np.abs(guess - truth) for name, guess in guesses.items()},
+    )
+
+
+def _joined(parts: list[Calibration]) -> Calibration:
+    """Put scores together; where a series has no season, a line stands in for it."""
+
+    def joined(pick: Callable[[Calibration], np.ndarray]) -> np.ndarray:
+        return np.concatenate([pick(part) for part in parts])
+
+    others = {
+        name: np.concatenate([part.others[name] for part in parts]) for name in parts[0].others
     }
-
-
-def _predicted(predictor: Predictor, task: Task) -> Predictive:
-    """Predict in the user's units; those of images are the model's."""
-    if isinstance(task, ImageTask):
-        return predictor.model(task)
-    return InUserUnits(predictor.model, predictor.source)(task)
+    others = {name: error for name, error in others.items() if not np.isnan(error).all()}
+    if SEASON in others:
+        others[SEASON] = np.where(np.isnan(others[SEASON]), others[LINE], others[SEASON])
+    return Calibration(
+        below=joined(lambda part: part.below),
+        log_prob=joined(lambda part: part.log_prob),
+        crps=joined(lambda part: part.crps),
+        error=joined(lambda part: part.error),
+        others=others,
+    )
 
 
 def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[str]]]:
     """Return the scores as a heading and rows, for people."""
-    heading = ["", "Values", "Log-likelihood", "CRPS", *(f"{level:.0%}" for level in LEVELS)]
+    heading = [
+        "",
+        "Values",
+        "Log-likelihood",
+        "CRPS",
+        "Error",
+        *(f"{level:.0%}" for level in LEVELS),
+    ]
     rows = [
         [
             name,
