@@ -43,6 +43,10 @@ class DivergedError(ConvCNPError, ArithmeticError):
     """Raise when training produces a loss that is not finite."""
 
 
+class ProcessError(ConvCNPError, ConnectionError):
+    """Raise when one of several processes that work together fails or cannot be reached."""
+
+
 class ExperimentError(ConvCNPError, ValueError):
     """Raise when an experiment file has a wrong key, type or value."""
 

@@ -38,7 +38,10 @@ def test_help_lists_the_commands_and_each_has_help():
         (["compare", "--methods", "gpp"], "got 'gpp'; did you mean 'gp'?"),
         (["figure", "figure99"], "Expected the name of a figure"),
         (["publish", "nowhere"], "Expected a finished run in nowhere"),
-        (["run", FILE, "--smoke", "--accelerator", "tpo"], "--accelerator must be one that this"),
+        (
+            ["run", FILE, "--smoke", "--accelerator", "tpo"],
+            "accelerator, devices and precision must be what this",
+        ),
         (["evaluate", 300 * "a"], "cannot be (File name too long); check the path"),
         (["figure", "figure2", "--out", "/proc/nothing"], "/proc/nothing cannot"),
         (

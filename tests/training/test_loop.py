@@ -10,12 +10,12 @@ from convcnp import Task
 from convcnp.core.heads import GaussianHead
 from convcnp.data.functions import GPSource
 from convcnp.data.source import seeded
-from convcnp.errors import DivergedError
+from convcnp.errors import DivergedError, SettingError
 from convcnp.models.convcnp import ConvCNP
 from convcnp.storage import read_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT
 from convcnp.training.evaluation import fixed_tasks, log_likelihoods
-from convcnp.training.loop import TrainingSettings, _Run, learning_rate, train
+from convcnp.training.loop import TrainingSettings, _check_shares, _Run, learning_rate, train
 from helpers import metrics_of, seeded_model, small_training
 
 
@@ -123,6 +123,13 @@ def test_metrics_that_are_no_text_do_not_stop_a_run_from_going_on(tmp_path):
     (tmp_path / "metrics.csv").write_bytes(b"\xff\x00\n1x,1,1,1,1\n\xc2\xb2,1,1,1,1\n0,1,1,1,1\n")
     run.start_metrics()
     assert (tmp_path / "metrics.csv").read_text().splitlines()[1:] == ["0,1,1,1,1"]
+
+
+@pytest.mark.parametrize("name", ["batch_size", "validation_tasks"])
+def test_every_process_must_have_a_share(name):
+    _check_shares(small_training(), 2)
+    with pytest.raises(SettingError, match=rf"training.{name} is divided.*number, 8, got 7"):
+        _check_shares(small_training(**{"batch_size": 8, "validation_tasks": 8, name: 7}), 8)
 
 
 def test_training_reports_every_step_and_the_metrics_when_validated(tmp_path):

@@ -6,21 +6,31 @@ import ctypes
 import json
 import platform
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from convcnp.cli.console import say, show_table
-from convcnp.cli.options import AsJson, Results, Resume, Settings, Threads
+from convcnp.cli.console import complain, say, show_table
+from convcnp.cli.options import (
+    TIMEOUT,
+    Accelerator,
+    AsJson,
+    Devices,
+    Nodes,
+    Precision,
+    Results,
+    Resume,
+    Settings,
+    Threads,
+    Timeout,
+)
 from convcnp.errors import SettingError
-from convcnp.extras import import_extra
 
 if TYPE_CHECKING:
-    from lightning_fabric import Fabric
-
     from convcnp.training.experiment import Experiment
+    from convcnp.training.processes import Processes
 
 
 def run(
@@ -38,56 +48,77 @@ def run(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write metrics for TensorBoard.")
     ] = False,
-    accelerator: Annotated[str, typer.Option(help="Where to train: cpu or gpu.")] = "cpu",
-    devices: Annotated[int, typer.Option(min=1, help="Devices, one process each.")] = 1,
+    accelerator: Accelerator = "cpu",
+    devices: Devices = None,
+    nodes: Nodes = None,
+    precision: Precision = "32",
+    timeout: Timeout = TIMEOUT,
     threads: Threads = 1,
 ) -> None:
     """Train and evaluate one experiment, and write its result."""
+    from convcnp.training.experiment import Experiment
+
+    with training(accelerator, devices, nodes, precision, timeout, threads) as processes:
+        experiment = Experiment.load(file, settings or [], smoke=smoke)
+        name = f"{file.resolve().parent.name}/{file.stem}"
+        directory = out or Path("runs", *(["smoke"] if smoke else []), name)
+        say_if_new(directory, resume)
+        try:
+            result = _run_told(processes, experiment, name, directory, resume, tensorboard)
+        except KeyboardInterrupt:
+            stop(directory)
+        if processes.is_first:
+            print(f"{file.stem}: {result_in_words(result)}\nWrote {directory}.")
+
+
+def _run_told(
+    processes: Processes,
+    experiment: Experiment,
+    name: str,
+    directory: Path,
+    resume: bool,
+    tensorboard: bool,
+) -> dict[str, Any]:
+    """Run an experiment, with bars, and with metrics for TensorBoard if they are asked for."""
     from convcnp.cli.progress import ProgressReporter, both, downloads_shown
     from convcnp.paper.scores import further_scores
-    from convcnp.training.experiment import Experiment
     from convcnp.training.run import run as run_experiment
     from convcnp.training.tensorboard import TensorBoard
 
-    prepare_to_train(threads)
-    experiment = Experiment.load(file, settings or [], smoke=smoke)
-    name = f"{file.resolve().parent.name}/{file.stem}"
-    directory = out or Path("runs", *(["smoke"] if smoke else []), name)
-    fabric = _launched(accelerator, devices)
-    say_if_new(directory, resume)
-    writes_metrics = tensorboard and fabric.is_global_zero
-    try:
-        with (
-            downloads_shown(),
-            ProgressReporter(file.stem, experiment.training.steps) as bar,
-            TensorBoard(directory) if writes_metrics else nullcontext() as metrics_writer,
-        ):
-            result = run_experiment(
-                experiment,
-                name,
-                directory,
-                resume=resume,
-                fabric=fabric,
-                report=both(bar, metrics_writer) if metrics_writer else bar,
-                further_scores=further_scores,
-            )
-    except KeyboardInterrupt:
-        stop(directory)
-    print(f"{file.stem}: {result_in_words(result)}\nWrote {directory}.")
+    fabric = processes.launch()
+    writes_metrics = tensorboard and processes.is_first
+    with (
+        downloads_shown(),
+        ProgressReporter(Path(name).name, experiment.training.steps) as bar,
+        TensorBoard(directory) if writes_metrics else nullcontext() as metrics_writer,
+    ):
+        return run_experiment(
+            experiment,
+            name,
+            directory,
+            resume=resume,
+            fabric=fabric,
+            report=both(bar, metrics_writer) if metrics_writer else bar,
+            further_scores=further_scores,
+        )
 
 
-def _launched(accelerator: str, devices: int) -> Fabric:
-    """Start the processes that train together."""
-    lightning = import_extra("lightning_fabric", "train")
-    try:
-        fabric: Fabric = lightning.Fabric(accelerator=accelerator, devices=devices)
-    except (ValueError, RuntimeError) as error:
-        raise SettingError(
-            f"--accelerator must be one that this machine has, got {accelerator!r} ({error}); cpu "
-            "is always there."
-        ) from error
-    fabric.launch()
-    return fabric
+@contextmanager
+def training(
+    accelerator: str,
+    devices: int | None,
+    nodes: int | None,
+    precision: str,
+    timeout: float,
+    threads: int,
+) -> Iterator[Processes]:
+    """Let the first of the processes that train together speak, and all end when one fails."""
+    from convcnp.training.processes import Processes
+
+    _prepare_to_train(threads)
+    processes = Processes(accelerator, devices, nodes, precision, timeout)
+    with processes.one_voice(complain):
+        yield processes
 
 
 def evaluate(
@@ -178,7 +209,7 @@ def publish(
         print(f"Wrote {path}.")
 
 
-def prepare_to_train(threads: int) -> None:
+def _prepare_to_train(threads: int) -> None:
     """Use this many threads, and let the C library keep what a training step frees.
 
     The next step wants it again: without it every step maps and clears its larger tensors anew, a

@@ -18,6 +18,19 @@ Settings = Annotated[
 Threads = Annotated[
     int, typer.Option(min=1, help="CPU threads; one is quickest for small networks.")
 ]
+TIMEOUT = 1800.0  # seconds
+
+Accelerator = Annotated[str, typer.Option(help="Where to train: cpu or gpu.")]
+Devices = Annotated[
+    int | None,
+    typer.Option(min=1, help="Devices of a machine, one process each, which share every batch."),
+]
+Nodes = Annotated[
+    int | None,
+    typer.Option(min=1, help="Machines; each starts this command, see the guide to scale."),
+]
+Precision = Annotated[str, typer.Option(help="32, or bf16-mixed on devices that have it.")]
+Timeout = Annotated[float, typer.Option(min=1, help="Seconds that processes wait for one another.")]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

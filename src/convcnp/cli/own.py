@@ -9,8 +9,20 @@ from typing import Annotated
 import typer
 
 from convcnp.cli.console import say, show_table, warnings_said
-from convcnp.cli.experiments import prepare_to_train, result_in_words, say_if_new, stop
-from convcnp.cli.options import AsJson, Missing, Resume, Settings, Threads
+from convcnp.cli.experiments import result_in_words, say_if_new, stop, training
+from convcnp.cli.options import (
+    TIMEOUT,
+    Accelerator,
+    AsJson,
+    Devices,
+    Missing,
+    Nodes,
+    Precision,
+    Resume,
+    Settings,
+    Threads,
+    Timeout,
+)
 from convcnp.cli.output import check_outputs, write_files
 
 
@@ -45,6 +57,11 @@ def train(
     ] = None,
     settings: Settings = None,
     resume: Resume = False,
+    accelerator: Accelerator = "cpu",
+    devices: Devices = None,
+    nodes: Nodes = None,
+    precision: Precision = "32",
+    timeout: Timeout = TIMEOUT,
     threads: Threads = 1,
 ) -> None:
     """Train a model on your own series, points in the plane, or images.
@@ -58,20 +75,27 @@ def train(
     from convcnp.training.own.choices import Wanted
     from convcnp.training.own.train import train_own
 
-    prepare_to_train(threads)
-    columns = Columns.named(
-        time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
-    )
-    wanted = Wanted.of(columns, config, settings or [], minutes)
-    say_if_new(out, resume and out.exists())
-    try:
-        with warnings_said():
-            result = train_own(
-                data, out, wanted, resume=resume, say=say, reporting=ProgressReporter
-            )
-    except KeyboardInterrupt:
-        stop(out)
-    print(f"{out.name}: {result_in_words(result)} Wrote {out}.")
+    with training(accelerator, devices, nodes, precision, timeout, threads) as processes:
+        columns = Columns.named(
+            time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
+        )
+        wanted = Wanted.of(columns, config, settings or [], minutes)
+        say_if_new(out, resume and out.exists())
+        try:
+            with warnings_said():
+                result = train_own(
+                    data,
+                    out,
+                    wanted,
+                    resume=resume,
+                    fabric=processes.launch(),
+                    say=say,
+                    reporting=ProgressReporter,
+                )
+        except KeyboardInterrupt:
+            stop(out)
+        if processes.is_first:
+            print(f"{out.name}: {result_in_words(result)} Wrote {out}.")
 
 
 def check(

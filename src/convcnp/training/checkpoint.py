@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
@@ -53,7 +54,10 @@ class RunState:
 
     def read(self, path: Path) -> None:
         """Go back to the state that a checkpoint holds."""
-        tensors, metadata = read_tensors(path)
+        self.load(*read_tensors(path), path)
+
+    def load(self, tensors: dict[str, Tensor], metadata: dict[str, Any], path: Path) -> None:
+        """Take the state that was read from a checkpoint."""
         try:
             self.progress = Progress(**metadata["progress"])
             self.model.load_state_dict(_below("model", tensors))

@@ -27,10 +27,10 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from convcnp.core.task import Task
 from convcnp.data.source import Source, seeded
-from convcnp.errors import DivergedError
+from convcnp.errors import DivergedError, SettingError
 from convcnp.extras import import_extra
 from convcnp.models.base import Model
-from convcnp.storage import write_atomically, write_tensors
+from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT, Progress, RunState
 from convcnp.training.evaluation import (
     TRAINING_SEEDS,
@@ -38,6 +38,7 @@ from convcnp.training.evaluation import (
     fixed_tasks,
     log_likelihoods,
 )
+from convcnp.training.together import by_first, num_processes, summed
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -96,6 +97,10 @@ def train(
     A run that was killed continues with `resume` and ends with the weights it would have had. A
     model without weights has nothing to learn, and is kept as it is.
 
+    Several processes share every batch: each draws all of it, from the same key, and predicts every
+    n-th task; the loss is divided by the tasks of all. So a step is that of one process, up to the
+    order in which floating-point numbers are added. Only the first process touches files.
+
     Args:
         validation: Source of the tasks that choose the best weights; by default the training one.
         fabric: Where and in how many processes to train; one CPU process by default.
@@ -110,15 +115,25 @@ def train(
         2
     """
     if not model.num_parameters:
-        write_tensors(directory / BEST, {})
+        by_first(fabric, lambda: write_tensors(directory / BEST, {}))
         return Progress()
+    _check_shares(settings, num_processes(fabric))
     run = _Run(model, settings, directory, fabric)
-    if resume and (directory / CHECKPOINT).exists():
+    if resume:
         run.restore()
     run.start_metrics()
     with flushing_denormals():
         run.loop(source, validation or source, report)
     return run.finish()
+
+
+def _check_shares(settings: TrainingSettings, processes: int) -> None:
+    for name in ("batch_size", "validation_tasks"):
+        if getattr(settings, name) < processes:
+            raise SettingError(
+                f"training.{name} is divided among all processes and must be at least their number,"
+                f" {processes}, got {getattr(settings, name)}; raise it, or use fewer devices."
+            )
 
 
 @contextmanager
@@ -131,13 +146,11 @@ def flushing_denormals() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def _prefetched(
-    source: Source, settings: TrainingSettings, first: int, rank: int
-) -> Iterator[Task]:
+def _prefetched(source: Source, settings: TrainingSettings, first: int) -> Iterator[Task]:
     """Draw tasks in a background thread, a few steps at a time and as many ahead."""
 
     def draw(steps: range) -> list[Task]:
-        return [source.draw(settings.batch_size, seeded(settings.seed, i, rank)) for i in steps]
+        return [source.draw(settings.batch_size, seeded(settings.seed, i)) for i in steps]
 
     # Every message between threads costs the training step some switching: so there are few.
     remaining = range(first, settings.steps)
@@ -195,7 +208,7 @@ class _Run:
     def loop(self, source: Source, validation: Source, report: Reporter) -> None:
         """Train from the present step to the last, or until patience runs out."""
         settings, progress = self.settings, self.progress
-        for task in _prefetched(source, settings, progress.step, self.fabric.global_rank):
+        for task in _prefetched(source, settings, progress.step):
             if settings.patience is not None and progress.stale >= settings.patience:
                 break
             started = time.perf_counter()
@@ -210,11 +223,14 @@ class _Run:
     def step(self, task: Task) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate(self.settings, self.progress.step)
-        task = task.to(self.fabric.device)
+        counted = int(task.has_targets.sum().clamp(min=1))  # in all processes
+        task = self._share(task).to(self.fabric.device)
         scores = self.wrapped(task).log_likelihood(task.y_target)
-        loss = -scores.sum() / task.has_targets.sum().clamp(min=1)
-        self.fabric.backward(loss)
-        self._refuse_divergence("loss", loss_value := loss.item())
+        loss = -scores.sum() / counted
+        # The gradients of processes are averaged, and here their sum is wanted.
+        self.fabric.backward(self.fabric.world_size * loss)
+        loss_value = summed(self.fabric, loss).item()
+        self._refuse_divergence("loss", loss_value)
         if self.settings.clip:
             norm = self.fabric.clip_gradients(
                 self.wrapped, self.optimizer, max_norm=self.settings.clip, error_if_nonfinite=False
@@ -231,6 +247,11 @@ class _Run:
         self.progress.step += 1
         self.progress.losses.append(loss_value)
 
+    def _share(self, task: Task) -> Task:
+        """Return the tasks of a batch that this process predicts."""
+        processes = self.fabric.world_size
+        return task if processes == 1 else task[self.fabric.global_rank :: processes]
+
     def _refuse_divergence(self, name: str, value: float) -> None:
         if not math.isfinite(value):
             path = self.directory / CHECKPOINT
@@ -246,7 +267,7 @@ class _Run:
         judged = self.judged.eval()
         seed = VALIDATION_SEEDS[self.settings.seed]
         tasks = fixed_tasks(source, self.settings.validation_tasks, seed)
-        score = log_likelihoods(judged, tasks, self.fabric.device).mean().item()
+        score = self._mean_score(judged, tasks)
         self.model.train()
         progress = self.progress
         if score > progress.best_score:
@@ -262,9 +283,18 @@ class _Run:
             "seconds": round(progress.seconds, 1),
         }
         progress.losses.clear()
-        if self.fabric.is_global_zero:
-            self._write_metrics(metrics)
+        by_first(self.fabric, lambda: self._write_metrics(metrics))
         return metrics
+
+    def _mean_score(self, judged: Model, tasks: Iterator[Task]) -> float:
+        """Return the mean log-likelihood of tasks, which all processes have a share of."""
+        shares = (self._share(task) for task in tasks if len(task) > self.fabric.global_rank)
+        scores = log_likelihoods(judged, shares, self.fabric.device)
+        if self.fabric.world_size == 1:
+            return scores.mean().item()
+        sum_and_count = scores.new_tensor([scores.sum(), len(scores)], device=self.fabric.device)
+        total, count = summed(self.fabric, sum_and_count).tolist()
+        return float(total / count)
 
     def _write_metrics(self, metrics: dict[str, float]) -> None:
         with (self.directory / METRICS).open("a", newline="") as file:
@@ -272,6 +302,9 @@ class _Run:
 
     def start_metrics(self) -> None:
         """Begin the metrics, or cut them back to the step we resume from."""
+        by_first(self.fabric, self._start_metrics)
+
+    def _start_metrics(self) -> None:
         path = self.directory / METRICS
         header = "step,loss,log_likelihood,learning_rate,seconds"
         text = path.read_text(errors="replace") if path.exists() else ""
@@ -280,23 +313,24 @@ class _Run:
             rf"^[0-9]{{1,18}}(?:,[^,\n]+){{{header.count(',')}}}$", text, re.MULTILINE
         )
         kept = [row for row in whole if int(row.split(",")[0]) <= self.progress.step]
-        if self.fabric.is_global_zero:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lines = [header, *kept]
-            write_atomically(path, ("\n".join(lines) + "\n").encode())
+        self.directory.mkdir(parents=True, exist_ok=True)
+        lines = [header, *kept]
+        write_atomically(path, ("\n".join(lines) + "\n").encode())
 
     def write_checkpoint(self) -> None:
-        if self.fabric.is_global_zero:
-            self.state.write(self.directory / CHECKPOINT)
-            self.saved_step = self.progress.step
-
-    def restore(self) -> None:
-        self.state.read(self.directory / CHECKPOINT)
+        by_first(self.fabric, lambda: self.state.write(self.directory / CHECKPOINT))
         self.saved_step = self.progress.step
 
+    def restore(self) -> None:
+        """Go back to the checkpoint, if there is one."""
+        path = self.directory / CHECKPOINT
+        content = by_first(self.fabric, lambda: read_tensors(path) if path.exists() else None)
+        if content is not None:
+            self.state.load(*content, path)
+            self.saved_step = self.progress.step
+
     def finish(self) -> Progress:
-        if self.fabric.is_global_zero:
-            write_tensors(self.directory / BEST, self.state.best)
+        by_first(self.fabric, lambda: write_tensors(self.directory / BEST, self.state.best))
         self.model.load_state_dict(self.state.best)
         self.model.eval()
         return self.progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from convcnp.training.experiment import EvaluationSettings, Experiment
 from convcnp.training.lock import locked
 from convcnp.training.loop import Reporter, train
 from convcnp.training.provenance import commit, hardware, versions
+from convcnp.training.together import by_first, by_first_then_others, is_first, num_processes
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -50,17 +51,26 @@ def run(
 ) -> dict[str, Any]:
     """Train and evaluate, and return the result that was written to the run's directory.
 
+    Of several processes only the first evaluates; the others return nothing of a result.
+
     Args:
         name: The table's folder and the cell's name, such as `table1/eq-convcnp`.
         directory: Holds the resolved experiment, metrics, checkpoint, weights and the result.
         source: The experiment's own, where its data were read already.
         further_scores: What else to put into the result, as the paper's data sets ask for.
     """
-    is_first = fabric is None or fabric.is_global_zero  # of the processes that train together
-    with locked(directory) if is_first else nullcontext():
-        _prepare(experiment, directory, resume=resume)
+    with ExitStack() as stack:
+
+        def prepare() -> None:
+            stack.enter_context(locked(directory))
+            _prepare(experiment, directory, resume=resume)
+
+        by_first(fabric, prepare)
         model = experiment.build_model()
-        source = experiment.source() if source is None else source
+        given = source
+        source = by_first_then_others(
+            fabric, lambda: experiment.source() if given is None else given
+        )
         progress = train(
             model,
             source,
@@ -71,10 +81,13 @@ def run(
             resume=resume,
             report=report,
         )
+        if not is_first(fabric):
+            return {}
         result = {
             "name": name,
             **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
             **_description(experiment, model, source, progress),
+            "processes": num_processes(fabric),
         }
         write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
     return result

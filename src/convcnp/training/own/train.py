@@ -6,7 +6,7 @@ import csv
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -18,10 +18,14 @@ from convcnp.storage import check_folder, write_together
 from convcnp.training.experiment import Experiment, read_toml
 from convcnp.training.lock import is_empty, locked, refuse_if_held
 from convcnp.training.loop import Reporter
-from convcnp.training.own.choices import Say, Wanted, merge
+from convcnp.training.own.choices import Plan, Say, Wanted, merge
 from convcnp.training.own.images import plan_images, refuse_columns
 from convcnp.training.own.table import plan_table
 from convcnp.training.run import EXPERIMENT, as_toml, run
+from convcnp.training.together import by_first
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 Reporting = Callable[[str, int], AbstractContextManager[Reporter]]  # of a name and its steps
 
@@ -39,6 +43,7 @@ def train_own(
     wanted: Wanted,
     *,
     resume: bool = False,
+    fabric: Fabric | None = None,
     say: Say = lambda text: None,
     reporting: Reporting = silently,
 ) -> dict[str, Any]:
@@ -47,19 +52,31 @@ def train_own(
     Args:
         data: The table, or the folder or zip file of images; a run that is resumed knows its own.
         resume: Go on with the run in the directory, with the settings chosen when it began.
+        fabric: Where and in how many processes to train; all do as the first has chosen.
     """
-    check_out(out, resume=resume)
-    if resume:
-        return _run(_continued(out, wanted, data), out, reporting, resume=True)
+    source: NamedSource | None = None
+
+    def chosen() -> Experiment:
+        nonlocal source
+        check_out(out, resume=resume)
+        if resume:
+            return _continued(out, wanted, data)
+        plan = _plan(data, wanted, say)
+        source = plan.source
+        return plan.experiment
+
+    experiment = by_first(fabric, chosen)
+    return _run(experiment, out, reporting, resume=resume, source=source, fabric=fabric)
+
+
+def _plan(data: Path | None, wanted: Wanted, say: Say) -> Plan:
     if data is None:
         raise TableError(
             "Expected a table or a folder of images to train on, got none; name it with data=."
         )
     if holds_images(data):
-        plan = plan_images(data, wanted, say)
-    else:
-        plan = plan_table(read_table(data), wanted, say)
-    return _run(plan.experiment, out, reporting, source=plan.source)
+        return plan_images(data, wanted, say)
+    return plan_table(read_table(data), wanted, say)
 
 
 def train_on_frame(
@@ -91,10 +108,13 @@ def _run(
     *,
     resume: bool = False,
     source: NamedSource | None = None,
+    fabric: Fabric | None = None,
 ) -> dict[str, Any]:
     name = f"own/{out.name}"
     with reporting(out.name, experiment.training.steps) as report:
-        return run(experiment, name, out, resume=resume, report=report, source=source)
+        return run(
+            experiment, name, out, resume=resume, report=report, source=source, fabric=fabric
+        )
 
 
 def check_out(out: Path, *, resume: bool) -> None:
