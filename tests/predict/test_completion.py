@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 import torch
 
+from convcnp.core.cnn import ResNet
 from convcnp.data.images.photo import Photo
-from convcnp.errors import DataError, SettingError, ShapeError
+from convcnp.errors import ConvCNPWarning, DataError, SettingError, ShapeError
 from convcnp.models.convcnp import ConvCNP
-from convcnp.models.grid_convcnp import GridConvCNP
+from convcnp.models.grid_convcnp import GridConvCNP, GridEncoder
 from convcnp.predict.completion import (
-    DEFAULT_MODEL,
     all_but,
     complete,
+    default_model,
     fill,
     read_mask,
     within,
@@ -146,6 +147,61 @@ def test_tiles_in_which_nothing_is_missing_are_not_predicted(monkeypatch):
     assert len(seen) == 1
 
 
+# --- Holes that are wider than a model bridges ----------------------------------------------------
+
+
+def with_a_hole(size: int = 40, hole: int = 24) -> Photo:
+    """Return a photograph, dark on the left and bright on the right, with a hole in its middle."""
+    pixels = torch.linspace(0.1, 0.9, size).view(1, size, 1).expand(size, size, 3).clone()
+    start = (size - hole) // 2
+    return Photo(pixels, within(f"{start},{start},{hole},{hole}", (size, size)))
+
+
+def interpolating() -> GridConvCNP:
+    """Return a model that answers with the mean of what it sees nearby, and 0 where it sees none.
+
+    Its encoder is such a mean, over squares of nine; all that follows hands it on.
+    """
+    encoder = GridEncoder(3, first_filter="eq")
+    model = GridConvCNP(encoder, ResNet(2, 6, blocks=1, kernel_size=9))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        encoder.log_length_scale.fill_(1.0)
+        model.embedding.weight.copy_(torch.eye(6))
+        model.decoder[0].weight[:3, 3:6] = torch.eye(3)  # the data channels
+        for layer in model.decoder[2::2]:
+            layer.weight[:3, :3] = torch.eye(3)
+    return model.eval()
+
+
+def test_a_wide_hole_continues_what_is_around_it_and_a_warning_says_so():
+    photo, model = with_a_hole(), interpolating()
+    with pytest.warns(ConvCNPWarning, match=r"of the missing pixels are farther than 2 pixels"):
+        found = complete(model, photo)
+    middle = found.mean[18:22, 8:32, 0]
+    assert_equal(middle, photo.pixels[18:22, 8:32, 0], 0.12)
+    assert (middle.diff(dim=1).mean(0) > -0.01).all()  # brighter and brighter
+    assert found.doubt[20, 20] > 1.2 * found.doubt[9, 20]
+
+
+def test_tiles_of_a_wide_hole_do_not_show_and_filling_is_completing():
+    photo, model = with_a_hole(), colour_model()
+    with pytest.warns(ConvCNPWarning, match="more than this model bridges"):
+        whole = complete(model, photo)
+    with pytest.warns(ConvCNPWarning, match="more than this model bridges"):
+        tiles = fill(model, photo, pixels_per_tile=30 * 30)
+    # The smaller photograph is kept in bytes: what rounds the other way there is shown here.
+    assert (tiles.pixels.int() - (255 * whole.pixels).round().int()).abs().max() <= 6
+    assert_equal(tiles.doubt, whole.doubt, 0.05)
+
+
+def test_a_narrow_hole_and_one_without_an_end_stay_as_they_were():
+    model, nothing = colour_model(), torch.ones(12, 12, dtype=torch.bool)
+    for photo in (with_a_hole(hole=6), Photo(torch.zeros(12, 12, 3), nothing)):
+        complete(model, photo)  # a warning would be an error
+
+
 def test_a_grey_model_sees_the_channels_one_by_one():
     photo, model = random_photo(3), grey_model()
     green = Photo(photo.pixels[..., 1:2], photo.missing)
@@ -158,6 +214,6 @@ def test_a_model_that_is_not_of_images_is_refused():
 
 
 def test_the_default_model_ships_and_knows_colours():
-    model = load(DEFAULT_MODEL).model
+    model = load(default_model()).model
     assert isinstance(model, GridConvCNP)
     assert model.dim_y == 3

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from convcnp.cli.console import warnings_said
 from convcnp.errors import SettingError
 from convcnp.storage import check_folder
 
@@ -39,7 +40,7 @@ def complete(
     from convcnp.cli.progress import bar
     from convcnp.data.images.photo import Photo
     from convcnp.plots.completion import write_completion
-    from convcnp.predict.completion import DEFAULT_MODEL, all_but, fill, read_mask, within
+    from convcnp.predict.completion import all_but, default_model, fill, read_mask, within
     from convcnp.predict.zoo import load
 
     most_pixels = max_megapixels * 10**6
@@ -55,9 +56,9 @@ def complete(
             f"Expected missing pixels, but all of {photo} are there; say which to fill with "
             "--mask, --keep or --box, or make them transparent."
         )
-    predictor = load(model or DEFAULT_MODEL)
+    predictor = load(model or default_model())
     check_folder(out)  # to hear of it before all is predicted
-    with bar("Completing") as progress:
+    with warnings_said(), bar("Completing") as progress:
         completion = fill(predictor.model, given, progress=progress)
     share = given.missing.float().mean().item()
     print(

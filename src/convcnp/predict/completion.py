@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,14 @@ from jaxtyping import Bool, Float, UInt8
 from torch import Tensor
 
 from convcnp.data.images.photo import MOST_PIXELS, Photo, as_numbers
-from convcnp.errors import DataError, SettingError, ShapeError, check_positive
+from convcnp.errors import ConvCNPWarning, DataError, SettingError, ShapeError, check_positive
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP, Window
 from convcnp.models.tiling import Progress, evaluating
+from convcnp.predict.pyramid import Support, bridged, far_from_all, halved
+from convcnp.predict.zoo import is_shipped
 
-DEFAULT_MODEL = "celeba32-convcnp-long"  # the shipped model that suits photographs best
+_MODELS = ("general-images", "celeba32-convcnp-long")  # for photographs, the best first
 _LARGE = 2**24  # pixels of a photograph
 _ROWS = 256  # of a picture that are turned to bytes at once
 
@@ -51,6 +54,11 @@ class Filled:
     doubt: Float[Tensor, "H W"]  # the standard deviation, as of a `Completion`
 
 
+def default_model() -> str:
+    """Return the name of the shipped model that suits photographs best."""
+    return next(name for name in _MODELS if is_shipped(name))
+
+
 def complete(
     model: Model,
     photo: Photo,
@@ -61,7 +69,9 @@ def complete(
     """Predict the missing pixels of a photograph of any size.
 
     A model of grey images completes the channels of a colour photograph one by one; one of colour
-    images sees a grey photograph as colour, and its channels are averaged.
+    images sees a grey photograph as colour, and its channels are averaged. Pixels that are farther
+    from all given ones than a model bridges continue what it makes of the photograph at half the
+    size, or half of that; a warning says so.
 
     Example:
         >>> from convcnp import GridConvCNP
@@ -70,9 +80,11 @@ def complete(
         >>> complete(GridConvCNP.small(dim_y=3), photo).mean.shape  # untrained here
         torch.Size([12, 16, 3])
     """
+    model = _of_images(model)
+    support = _support(model, photo, pixels_per_tile)
     mean = torch.empty(photo.stored.shape)
     found = Completion(photo, mean, torch.empty_like(mean))
-    for tile, part in _completed_tiles(model, photo, pixels_per_tile, progress):
+    for tile, part in _completed_tiles(model, photo, support, pixels_per_tile, progress):
         found.mean[tile], found.stddev[tile] = part.mean, part.stddev
     return found
 
@@ -94,18 +106,69 @@ def fill(
     """
     if pixels_per_tile is None:
         pixels_per_tile = 2**18 if photo.missing.numel() <= _LARGE else 2**16
+    model = _of_images(model)
+    support = _support(model, photo, pixels_per_tile)
+    return _filled(model, photo, support, pixels_per_tile, progress)
+
+
+def _filled(
+    model: GridConvCNP,
+    photo: Photo,
+    support: Support | None,
+    pixels_per_tile: int,
+    progress: Progress = lambda done, total: None,
+) -> Filled:
     pixels = photo.stored if photo.stored.dtype == torch.uint8 else as_bytes(photo.stored)
     found = Filled(photo, pixels.clone(), torch.zeros(photo.shape))
-    for tile, part in _completed_tiles(model, photo, pixels_per_tile, progress, only_missing=True):
+    tiles = _completed_tiles(model, photo, support, pixels_per_tile, progress, only_missing=True)
+    for tile, part in tiles:
         missing = part.photo.missing
         found.pixels[tile][missing] = as_bytes(part.pixels)[missing]
         found.doubt[tile] = part.doubt
     return found
 
 
+def _of_images(model: Model) -> GridConvCNP:
+    if not isinstance(model, GridConvCNP):
+        raise ShapeError(
+            f"Completing a photograph needs a model of images, got a {type(model).__name__}; "
+            "`convcnp models` lists those that ship."
+        )
+    return model
+
+
+def _support(
+    model: GridConvCNP, photo: Photo, pixels_per_tile: int, *, warn: bool = True
+) -> Support | None:
+    """Complete the photograph at half the size, if there are pixels that need it.
+
+    Coarse to fine: a hole that is too wide to be bridged is half as wide there.
+    """
+    check_positive("pixels_per_tile", pixels_per_tile)
+    reach = bridged(model)
+    if photo.missing.all() or min(photo.shape) <= 1:
+        return None
+    smaller = halved(photo)
+    far = far_from_all(smaller.missing, reach // 2)
+    if not far.any():
+        return None
+    if warn:
+        warnings.warn(
+            f"About {far.sum() / smaller.missing.sum():.0%} of the missing pixels are farther than "
+            f"{reach} pixels from every given one, more than this model bridges; they continue "
+            "what is around them at a coarser scale, without detail.",
+            ConvCNPWarning,
+            stacklevel=3,
+        )
+    support = _support(model, smaller, pixels_per_tile, warn=False)
+    found = _filled(model, smaller, support, pixels_per_tile)
+    return Support(far, found.pixels, found.doubt.half())
+
+
 def _completed_tiles(
-    model: Model,
+    model: GridConvCNP,
     photo: Photo,
+    support: Support | None,
     pixels_per_tile: int,
     progress: Progress,
     *,
@@ -116,25 +179,35 @@ def _completed_tiles(
     Args:
         only_missing: Leave out tiles in which nothing is.
     """
-    if not isinstance(model, GridConvCNP):
-        raise ShapeError(
-            f"Completing a photograph needs a model of images, got a {type(model).__name__}; "
-            "`convcnp models` lists those that ship."
-        )
-    check_positive("pixels_per_tile", pixels_per_tile)
     done, total = 0, photo.missing.numel()
     with evaluating(model):
         for window in model.windows(*photo.shape, pixels_per_tile):
             inner = Photo(photo.stored[window.tile], photo.missing[window.tile])
             if not only_missing or inner.missing.any():
-                yield window.tile, _completed(model, photo, window, inner)
+                yield window.tile, _completed(model, photo, support, window)
             done += inner.missing.numel()
             progress(done, total)
 
 
 @torch.no_grad()
-def _completed(model: GridConvCNP, photo: Photo, window: Window, inner: Photo) -> Completion:
+def _completed(
+    model: GridConvCNP, photo: Photo, support: Support | None, window: Window
+) -> Completion:
+    inner = Photo(photo.stored[window.tile], photo.missing[window.tile])
     pixels, seen = as_numbers(photo.stored[window.around]), ~photo.missing[window.around]
+    if support is None:
+        return Completion(inner, *_predicted(model, window, pixels, seen))
+    shown, values = support.shown(*window.around)
+    pixels = torch.where(shown[..., None], values, pixels)
+    mean, stddev = _predicted(model, window, pixels, seen | shown)
+    rows, columns = window.around[0][window.inner[0]], window.around[1][window.inner[1]]
+    return Completion(inner, mean, support.widened(stddev, rows, columns))
+
+
+def _predicted(
+    model: GridConvCNP, window: Window, pixels: Float[Tensor, "h w C"], seen: Bool[Tensor, "h w"]
+) -> tuple[Float[Tensor, "H W C"], Float[Tensor, "H W C"]]:
+    """Return means and standard deviations of the pixels of a tile."""
     if model.dim_y == 1:
         observed = pixels.movedim(-1, 0)[..., None]  # (channels, h, w, 1)
     else:
@@ -145,10 +218,10 @@ def _completed(model: GridConvCNP, photo: Photo, window: Window, inner: Photo) -
     predictive = model.to_predictive(raw.flatten(1, 2), everywhere.flatten(1, 2))
     mean, stddev = (m.view(everywhere.shape) for m in (predictive.mean, predictive.stddev))
     if model.dim_y == 1:
-        return Completion(inner, mean[..., 0].movedim(0, -1), stddev[..., 0].movedim(0, -1))
+        return mean[..., 0].movedim(0, -1), stddev[..., 0].movedim(0, -1)
     if pixels.shape[-1] == 1:
         mean, stddev = mean.mean(-1, keepdim=True), stddev.mean(-1, keepdim=True)
-    return Completion(inner, mean[0], stddev[0])
+    return mean[0], stddev[0]
 
 
 def as_bytes(pixels: Float[Tensor, "*H C"], white: float = 1.0) -> UInt8[Tensor, "*H C"]:
