@@ -66,7 +66,7 @@ def test_a_share_is_kept_at_random(keep, kept):
 
 @pytest.mark.parametrize("keep", ["", "some", "120%", "-5%", "5", "1.2.3", "5%%", "nan"])
 def test_an_impossible_share_is_refused(keep):
-    with pytest.raises(SettingError, match=r"^keep must be a share .* got '.*'; write 5%"):
+    with pytest.raises(SettingError, match=r"^keep= must be a share .* got '.*'; write 5%"):
         all_but(keep, (4, 4), seed=1)
 
 
@@ -80,7 +80,7 @@ def test_a_box_is_left_top_width_height():
     "box", ["", "1,2,3", "1,2,0,4", "3,0,3,1", "0,4,1,1", "-1,0,2,2", "a,b,c,d"]
 )
 def test_an_impossible_box_is_refused(box):
-    with pytest.raises(SettingError, match=r"^box must be left,top,width,height.*of 5 x 4, got"):
+    with pytest.raises(SettingError, match=r"^box= must be left,top,width,height.*of 5 x 4, got"):
         within(box, (4, 5))
 
 

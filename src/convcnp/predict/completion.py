@@ -264,7 +264,7 @@ def all_but(keep: str, shape: tuple[int, int], seed: int) -> Bool[Tensor, "H W"]
         share = -1.0
     if not 0 <= share <= 1:
         raise SettingError(
-            f"keep must be a share of the pixels between 0% and 100%, got {keep!r}; write 5%."
+            f"keep= must be a share of the pixels between 0% and 100%, got {keep!r}; write 5%."
         )
     total = shape[0] * shape[1]
     order = torch.randperm(total, generator=torch.Generator().manual_seed(seed))
@@ -279,7 +279,7 @@ def within(box: str, shape: tuple[int, int]) -> Bool[Tensor, "H W"]:
     left, top, width, height = map(int, numbers.groups()) if numbers else (0, 0, 0, 0)
     if not (width and height) or left + width > shape[1] or top + height > shape[0]:
         raise SettingError(
-            "box must be left,top,width,height in pixels, within a photograph of "
+            "box= must be left,top,width,height in pixels, within a photograph of "
             f"{shape[1]} x {shape[0]}, got {box!r}; write 10,20,64,48."
         )
     missing = torch.zeros(shape, dtype=torch.bool)
