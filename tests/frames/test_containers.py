@@ -66,6 +66,23 @@ def test_xarray_comes_back_along_its_dimension():
     assert list(answered(array.rename(None))) == ["value_mean"]
 
 
+def test_a_series_per_row_of_xarray_data_comes_back_as_one():
+    coords = {"station": ["a", "b"], "time": DATES.tz_localize(None)}
+    array = xr.DataArray(np.arange(6.0).reshape(2, 3), coords, dims=["station", "time"], name="v")
+    for data in (array, array.T, array.to_dataset().assign_coords(depth=3.0)):
+        box = open_container(data)
+        assert (box.time, box.group, box.frame["v"].tolist()) == ("time", "station", [*range(6)])
+        xr.testing.assert_equal(box.close(box.frame)["v"], array)
+
+
+def test_levels_of_column_names_come_back():
+    frame = pd.DataFrame({("v", "a"): [1.0, 2.0], ("v", "b"): [3.0, 4.0]}, index=DATES[:2])
+    box = open_container(frame)
+    assert list(box.frame) == ["time", "v_a", "v_b"]
+    assert box.close(box.frame.assign(filled="")).columns.tolist() == [*frame, ("filled", "")]
+    assert list(box.close(box.frame[["time"]].assign(v_a_mean=1.0))) == ["v_a_mean"]
+
+
 @pytest.mark.parametrize("channels", [None, 1, 3])
 def test_arrays_come_back_with_the_channels_they_had(channels):
     times = np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[s]")
@@ -84,7 +101,10 @@ def test_arrays_come_back_with_the_channels_they_had(channels):
         (pd.DataFrame({"v": [1.0]}, index=pd.MultiIndex.from_tuples([(0, 1)])), "reset_index"),
         (pd.Series([1.0], index=DATES[:1], name="time"), "a name of its own"),
         (pd.DataFrame([[1, 2]], columns=["v", "v"]), "'v' more than once"),
-        (xr.DataArray(np.zeros((2, 2))), "along one dimension"),
+        (
+            xr.DataArray(np.zeros((2, 2))),
+            r"the time and one more dimension, got \('dim_0', 'dim_1'",
+        ),
     ],
 )
 def test_what_cannot_be_opened_gets_a_sentence(data, sentence):

@@ -102,10 +102,9 @@ def test_a_missing_file_suggests_the_nearest(tmp_path):
         read_table(tmp_path)
 
 
-def test_any_name_is_a_name_of_a_column_but_several_levels_are_not():
+def test_any_name_is_a_name_of_a_column_and_levels_are_joined():
     assert list(plain(pd.DataFrame({"self": [1], 2: [3]}))) == ["self", "2"]
-    with pytest.raises(TableError, match="Expected one level of column names, got 2"):
-        plain(pd.DataFrame({("a", "b"): [1]}))
+    assert list(plain(pd.DataFrame({("a", "b"): [1], ("c", ""): [2]}))) == ["a_b", "c"]
 
 
 def test_names_that_differ_by_spaces_alone_are_refused(tmp_path):

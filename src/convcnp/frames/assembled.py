@@ -231,10 +231,17 @@ def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
         days = times.dt.normalize()
         return _written_like(like, days)
     if is_duration(like):
-        return times.dt.strftime("%H:%M:%S")
+        return times.dt.strftime(_clock_format(like.dropna().astype("string").str.strip()))
     assert role is not None
     if role == "month" and not is_numeric(like):
         longest = like.dropna().astype("string").str.len().max()
         return times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
     number: pd.Series = getattr(times.dt, "day_of_year" if role == "day of the year" else role)
     return number.astype(like.dtype) if like.dtype.kind in "iuf" else number
+
+
+def _clock_format(clocks: pd.Series) -> str:
+    """Return the format of clock times: 18:30, 18:30:00 or 18.30.00."""
+    if not clocks.str.contains(":").any():
+        return "%H.%M.%S"
+    return "%H:%M" if clocks.str.count(":").max() == 1 else "%H:%M:%S"

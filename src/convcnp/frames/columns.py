@@ -221,7 +221,9 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
 
 
 def _none_of(others: Sequence[str]) -> str:
-    return f"{listed(others)} hold none" if others else "there is no other column"
+    if not others:
+        return "there is no other column"
+    return f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} none"
 
 
 # --- Channels -------------------------------------------------------------------------------------

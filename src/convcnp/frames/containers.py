@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,18 +50,35 @@ def open_container(data: Any) -> Container:  # noqa: ANN401 - the containers are
 
 
 def _from_frame(frame: pd.DataFrame) -> Container:
-    own_names = {plain_name(name): name for name in frame.columns}
-    frame, index = plain(frame), frame.index
+    names, box = frame.columns, _from_plain(plain(frame))
+    own_names = {plain_name(name): name for name in names}
+
+    def close(answer: pd.DataFrame) -> pd.DataFrame:
+        closed = box.close(answer)
+        columns = [own_names.get(name, name) for name in closed.columns]
+        if names.nlevels > 1 and any(isinstance(name, tuple) for name in columns):
+            # Columns that are new have no further levels.
+            below = ("",) * (names.nlevels - 1)
+            tuples = [name if isinstance(name, tuple) else (name, *below) for name in columns]
+            return closed.set_axis(pd.MultiIndex.from_tuples(tuples, names=names.names), axis=1)
+        return closed.set_axis(pd.Index(columns), axis=1)
+
+    return replace(box, close=close)
+
+
+def _from_plain(frame: pd.DataFrame) -> Container:
+    """Find the time of a frame in its index, or leave it among the columns."""
+    index = frame.index
     is_time = index.dtype.kind in "mMf" or isinstance(index, pd.PeriodIndex)
     if is_time or index.nlevels > 1 or is_time_name(index.name) or is_date(index.to_series()):
         return _from_index(frame)
     if index.name is None:
-        return Container(frame, lambda answer: answer.rename(columns=own_names))
+        return Container(frame, lambda answer: answer)
     if not any(name.lower() in CERTAIN_TIME_NAMES or is_date(frame[name]) for name in frame):
         return _from_index(frame)
     # Beside a column of times, an index numbers the rows, or it tells series apart.
     flat = frame if index.is_unique else plain(frame.reset_index(allow_duplicates=True))
-    return Container(flat, lambda answer: answer.rename(columns=own_names))
+    return Container(flat, lambda answer: answer)
 
 
 def _from_index(frame: pd.DataFrame) -> Container:
@@ -125,16 +142,25 @@ def _from_polars(data: Any) -> Container:  # noqa: ANN401 - a DataFrame of polar
 
 
 def _from_xarray(data: Any) -> Container:  # noqa: ANN401 - DataArray or Dataset
-    if len(data.dims) != 1:
-        raise TableError(
-            f"Expected xarray data along one dimension, the time, got {tuple(data.dims)}; select "
-            "or stack the others first."
-        )
+    """Take data along the time, or along the time and one more dimension: a series per row."""
     if not hasattr(data, "data_vars"):
         data = data.to_dataset(name=data.name if data.name is not None else "value")
-    # Coordinates beside the dimension, such as the place that was selected, are no values.
-    box = _from_index(data.reset_coords(drop=True).to_dataframe())
-    return Container(box.frame, lambda answer: box.close(answer).to_xarray(), box.time)
+    # Coordinates beside the dimensions, such as the place that was selected, are no values.
+    data = data.reset_coords(drop=True)
+    dims = [str(dim) for dim in data.sizes]
+    times = [dim for dim in dims if data[dim].dtype.kind in "mM"]
+    times = times or [dim for dim in dims if is_time_name(dim)]
+    if len(dims) == 1:
+        box = _from_index(data.to_dataframe())
+    elif len(dims) == 2 and len(times) == 1:
+        others = [dim for dim in dims if dim not in times]
+        box = _from_levels(data.to_dataframe(dim_order=[*others, *times]))
+    else:
+        raise TableError(
+            "Expected xarray data along the time, or along the time and one more dimension, got "
+            f"{tuple(dims)}; select or stack the others first, and name the time's 'time'."
+        )
+    return replace(box, close=lambda answer: box.close(answer).to_xarray())
 
 
 def _from_arrays(times: np.ndarray, values: np.ndarray) -> Container:

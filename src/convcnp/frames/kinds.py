@@ -35,6 +35,7 @@ _DATED = re.compile(
 _CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
 _HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
 _DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
+_DOTTED = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)")  # 18.30.00, unless it is a date
 _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 # --- Kinds ----------------------------------------------------------------------------------------
@@ -66,6 +67,8 @@ def is_duration(column: pd.Series) -> bool:
     if column.dtype.kind == "m" or not _is_text(column):
         return bool(column.dtype.kind == "m")
     some = column.dropna().head(20).astype("string").str.strip()
+    if some.str.fullmatch(_DOTTED).all():
+        return not is_date(column)
     return bool(some.str.fullmatch(_DURATION).mean() > 0.5)
 
 
@@ -123,7 +126,7 @@ def compact_dates(column: pd.Series, written: str) -> pd.Series:
 
 def parsed_durations(column: pd.Series) -> pd.Series:
     """Parse durations, NaT where it is impossible; clock times are those since midnight."""
-    texts = column.astype("string").str.strip()
+    texts = column.astype("string").str.strip().str.replace(_DOTTED, r"\1:\2:\3", regex=True)
     half = texts.str.extract(_HALF_DAY)[0].str.lower()  # a for the morning, p for the afternoon
     texts = texts.str.replace(_HALF_DAY, "", regex=True)
     has_no_seconds = texts.str.count(":") == 1

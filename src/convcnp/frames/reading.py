@@ -179,7 +179,7 @@ def _read_excel(content: bytes, name: str) -> pd.DataFrame:
                 ConvCNPWarning,
                 stacklevel=6,
             )
-        return book.parse(0)
+        return pd.read_excel(book, sheet_name=0)
 
 
 def _read_json(content: bytes, name: str) -> pd.DataFrame:
@@ -271,11 +271,7 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
     Periods become the dates they begin at, and Arrow's types those of NumPy.
     """
-    if frame.columns.nlevels > 1:
-        raise TableError(
-            f"Expected one level of column names, got {frame.columns.nlevels}; join them to one."
-        )
-    frame = frame.rename(columns=plain_name)
+    frame = frame.set_axis(pd.Index(list(map(plain_name, frame.columns))), axis=1)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
         raise TableError(
@@ -286,8 +282,9 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
-    """Return a column's name as text, without spaces around it."""
-    return str(name).strip()
+    """Return a column's name as text, without spaces around it; levels of a name are joined."""
+    levels = name if isinstance(name, tuple) else (name,)
+    return "_".join(filter(None, (str(level).strip() for level in levels)))
 
 
 def _plain_type(column: pd.Series) -> pd.Series:
