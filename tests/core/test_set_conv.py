@@ -18,7 +18,7 @@ from helpers import assert_equal
 SPACING = 0.1
 SHAPES = {1: (30,), 2: (14, 17)}
 every_dim = pytest.mark.parametrize("dim", [1, 2])
-both_ways = pytest.mark.parametrize("dense_weights", [2**62, 0], ids=["dense", "local"])
+both_ways = pytest.mark.parametrize("product_cells", [10**9, 0], ids=["product", "windows"])
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -74,8 +74,8 @@ def slowly_encoded(
 @every_dim
 @both_ways
 @pytest.mark.parametrize("powers", [1, 3])
-def test_the_encoder_is_the_double_loop(monkeypatch, dim, dense_weights, powers):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+def test_the_encoder_is_the_double_loop(monkeypatch, dim, product_cells, powers):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, y, mask, grid = example(dim)
     encoder = SetConvEncoder(0.15, powers).double()
     expected = slowly_encoded(x, y, mask, grid, encoder.length_scale, powers)
@@ -85,8 +85,8 @@ def test_the_encoder_is_the_double_loop(monkeypatch, dim, dense_weights, powers)
 
 @every_dim
 @both_ways
-def test_the_decoder_is_the_double_loop(monkeypatch, dim, dense_weights):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+def test_the_decoder_is_the_double_loop(monkeypatch, dim, product_cells):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, _, _, grid = example(dim)
     values = drawn(2, *grid.shape, 3, seed=3)
     decoder = SetConvDecoder(0.15).double()
@@ -101,9 +101,9 @@ def test_the_decoder_is_the_double_loop(monkeypatch, dim, dense_weights):
 
 @every_dim
 @both_ways
-def test_the_decoder_continues_the_field_with_its_constant(monkeypatch, dim, dense_weights):
+def test_the_decoder_continues_the_field_with_its_constant(monkeypatch, dim, product_cells):
     """A stored piece, with the constant beyond it, equals a much larger stored grid."""
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, _, _, grid = example(dim)
     beyond = torch.tensor([3.0, -1.0, 0.5], dtype=torch.float64)
     values = drawn(2, *grid.shape, 3, seed=3)
@@ -123,9 +123,9 @@ def test_the_decoder_continues_the_field_with_its_constant(monkeypatch, dim, den
 @both_ways
 @pytest.mark.parametrize("distance", [10.0, -1e6])
 def test_far_from_the_grid_the_decoder_returns_the_constant_times_the_kernel_s_sum(
-    monkeypatch, dim, dense_weights, distance
+    monkeypatch, dim, product_cells, distance
 ):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     grid = Grid(torch.zeros(1, dim, dtype=torch.float64), SPACING, SHAPES[dim])
     field = Field(drawn(1, *grid.shape, 2, seed=3), torch.tensor([3.0, -1.0]).double())
     x = torch.full((1, 1, dim), distance, dtype=torch.float64)
@@ -138,85 +138,93 @@ def test_far_from_the_grid_the_decoder_returns_the_constant_times_the_kernel_s_s
     assert_equal(decoded[0, 0], along**dim * field.beyond, 1e-6)
 
 
-# --- Dense and local ------------------------------------------------------------------------------
+# --- Gradients ------------------------------------------------------------------------------------
 
 
-def encoded_with_gradients(dim: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+def kernel_weights(x: Tensor, grid: Grid, log_length_scale: Tensor) -> Tensor:
+    """Return the weight of every point on every cell, without a reach: (B, K, cells)."""
+    axes = torch.meshgrid(*(torch.arange(n).double() for n in grid.shape), indexing="ij")
+    cells = torch.stack(axes, -1).flatten(0, -2) * grid.spacing  # (cells, Dx)
+    away = (x - grid.origin[:, None])[:, :, None] - cells
+    return torch.exp(-0.5 * (away**2).sum(-1) * torch.exp(-2 * log_length_scale))
+
+
+def with_gradients(result: Tensor, *leaves: Tensor) -> list[Tensor]:
+    (result * drawn(*result.shape, seed=5).to(result)).sum().backward()
+    gradients = [leaf.grad for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    return [result.detach(), *gradients]
+
+
+@every_dim
+@both_ways
+def test_the_encoder_s_gradients_are_those_of_the_formula(monkeypatch, dim, product_cells):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, y, mask, grid = example(dim)
-    encoder = SetConvEncoder(0.15, 2).to(dtype)
-    y = y.to(dtype).requires_grad_()
-    h = encoder(x, y, mask, grid)
-    (h * drawn(*h.shape, seed=5).to(dtype)).sum().backward()
-    return [h.detach(), y.grad, encoder.log_length_scale.grad]
+    encoder = SetConvEncoder(0.15, 2).double()
+    leaves = (x.requires_grad_(), y.requires_grad_(), encoder.log_length_scale)
+    found = with_gradients(encoder(x, y, mask, grid), *leaves)
+    observed = mask.double()
+    weights = kernel_weights(x, grid, encoder.log_length_scale)
+    density, one, two = (weights.mT @ (observed * y**k) for k in range(3))
+    h = torch.cat([density, one / (density + 1e-8), two / (density + 1e-8)], -1)
+    for ours, exact in zip(found, with_gradients(h.unflatten(1, grid.shape), *leaves), strict=True):
+        assert exact.abs().max() > 0.1
+        assert_equal(ours, exact, 1e-9)
 
 
-def decoded_with_gradients(dim: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+@every_dim
+@both_ways
+def test_the_decoder_s_gradients_are_those_of_the_formula(monkeypatch, dim, product_cells):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, _, _, grid = example(dim)
-    decoder = SetConvDecoder(0.15).to(dtype)
-    values = drawn(2, *grid.shape, 3, seed=3).to(dtype).requires_grad_()
-    beyond = torch.tensor([3.0, -1.0, 0.5], dtype=dtype, requires_grad=True)
-    f = decoder(Field(values, beyond), x, grid)
-    (f * drawn(*f.shape, seed=5).to(dtype)).sum().backward()
-    return [f.detach(), values.grad, beyond.grad, decoder.log_length_scale.grad]
+    decoder = SetConvDecoder(0.15).double()
+    values = drawn(2, *grid.shape, 3, seed=3).requires_grad_()
+    beyond = torch.tensor([3.0, -1.0, 0.5], dtype=torch.float64, requires_grad=True)
+    leaves = (x.requires_grad_(), values, beyond, decoder.log_length_scale)
+    found = with_gradients(decoder(Field(values, beyond), x, grid), *leaves)
+    more = 20
+    larger = Grid(grid.origin - more * SPACING, SPACING, tuple(n + 2 * more for n in grid.shape))
+    continued = torch.ones(2, *larger.shape, 1).double() * beyond
+    continued[(slice(None), *(slice(more, more + n) for n in grid.shape))] = values
+    weights = kernel_weights(x, larger, decoder.log_length_scale)
+    for ours, exact in zip(
+        found, with_gradients(weights @ continued.flatten(1, -2), *leaves), strict=True
+    ):
+        assert exact.abs().max() > 0.1
+        assert_equal(ours, exact, 1e-9)
 
 
 @every_dim
-@pytest.mark.parametrize("computed", [encoded_with_gradients, decoded_with_gradients])
-def test_dense_and_local_agree_in_values_and_gradients(monkeypatch, dim, computed):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 2**62)
-    dense = computed(dim)
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 0)
-    local = computed(dim)
-    for one, other in zip(local, dense, strict=True):
-        assert one.abs().max() > 0.1
-        assert_equal(one, other, 1e-6)
-
-
-@every_dim
-@pytest.mark.parametrize("computed", [encoded_with_gradients, decoded_with_gradients])
-def test_dense_and_local_agree_in_float32(monkeypatch, dim, computed):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 2**62)
-    dense = computed(dim, torch.float32)
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 0)
-    for one, other in zip(computed(dim, torch.float32), dense, strict=True):
+def test_in_float32_both_ways_agree(monkeypatch, dim):
+    x, y, mask, grid = example(dim)
+    values = drawn(2, *grid.shape, 3, seed=3).float()
+    found = []
+    for product_cells in (10**9, 0):
+        monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
+        encoder, decoder = SetConvEncoder(0.15), SetConvDecoder(0.15)
+        h = encoder(x, y.float(), mask, grid)
+        f = decoder(Field(values, values.new_ones(3)), x, grid)
+        found.append((h, f))
+    for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
-@every_dim
-@pytest.mark.parametrize("computed", [encoded_with_gradients, decoded_with_gradients])
-def test_visiting_points_in_small_groups_changes_nothing(monkeypatch, dim, computed):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 0)
-    at_once = computed(dim)
-    cells = (2 * math.ceil(9 * 0.15 / SPACING)) ** dim
-    monkeypatch.setattr(set_conv, "LOCAL_WEIGHTS", 2 * 3 * cells)  # two tasks, three points each
-    for one, other in zip(computed(dim), at_once, strict=True):
-        assert_equal(one, other, 1e-12)
-
-
-@pytest.mark.parametrize("local_weights, groups", [(2**22, 1), (1, 7)])
-def test_small_groups_bound_the_points_visited_at_once(monkeypatch, local_weights, groups):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", 0)
-    monkeypatch.setattr(set_conv, "LOCAL_WEIGHTS", local_weights)
-    visited, local = [], SetConvEncoder._local
-
-    def counted(self: SetConvEncoder, x: Tensor, grid: Grid) -> tuple[Tensor, Tensor]:
-        visited.append(x.shape[1])
-        return local(self, x, grid)
-
-    monkeypatch.setattr(SetConvEncoder, "_local", counted)
-    SetConvEncoder(0.15).double()(*example(1))
-    assert visited == [7 // groups] * groups
-
-
-@pytest.mark.parametrize("num_cells, is_dense", [(2**14, True), (2**16, False)])
-def test_few_weights_are_evaluated_densely_and_many_locally(num_cells, is_dense):
-    grid = Grid(torch.zeros(1, 1, dtype=torch.float64), SPACING, (num_cells,))
-    assert SetConvEncoder(0.15)._is_dense(torch.zeros(1, 8, 1), grid) == is_dense
+@pytest.mark.parametrize(
+    "num_points, num_cells, is_product", [(50, 100, True), (50, 1000, False), (50_000, 100, False)]
+)
+def test_small_planes_are_products_and_large_ones_windows(num_points, num_cells, is_product):
+    x = torch.zeros(1, num_points, 2)
+    grid = Grid(torch.zeros(1, 2, dtype=torch.float64), SPACING, (num_cells, num_cells))
+    assert SetConvEncoder(0.15)._is_product(x, grid) == is_product
+    line = Grid(torch.zeros(1, 1, dtype=torch.float64), SPACING, (num_cells,))
+    assert not SetConvEncoder(0.15)._is_product(x[..., :1], line)
 
 
 @both_ways
-def test_an_empty_context_is_embedded_as_zeros(monkeypatch, dense_weights):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+def test_an_empty_context_is_embedded_as_zeros(monkeypatch, product_cells):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, y, mask, grid = example(2)
     h = SetConvEncoder(0.15).double()(x[:, :0], y[:, :0], mask[:, :0], grid)
     assert_equal(h, torch.zeros(2, *grid.shape, 4, dtype=torch.float64), 0)
@@ -226,8 +234,8 @@ def test_an_empty_context_is_embedded_as_zeros(monkeypatch, dense_weights):
 
 
 @both_ways
-def test_every_channel_is_embedded_as_if_the_others_did_not_exist(monkeypatch, dense_weights):
-    monkeypatch.setattr(set_conv, "DENSE_WEIGHTS", dense_weights)
+def test_every_channel_is_embedded_as_if_the_others_did_not_exist(monkeypatch, product_cells):
+    monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
     x, y, mask, grid = example(1)
     encoder = SetConvEncoder(0.15).double()
     together = encoder(x, y, mask, grid)

@@ -1,0 +1,233 @@
+"""Sums over the cells in reach of points, and over points on cells, with their gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+EPSILON = 1e-8  # added to densities before they divide
+# The cells in reach are visited for this many weights at once, so that memory stays bounded.
+WEIGHTS_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class Window:
+    """The cells that points reach: as many around each point, on a grid that continues as far.
+
+    Every window lies in the continued grid; that of a distant point, in what was added.
+    """
+
+    shape: tuple[int, ...]  # cells of the grid
+    spacing: float
+    reach: int  # cells, on either side of a point
+
+    @property
+    def padded(self) -> tuple[int, ...]:
+        """Cells of the continued grid."""
+        return tuple(cells + 4 * self.reach for cells in self.shape)
+
+    def grid(self, flat: Float[Tensor, "C B L"]) -> Float[Tensor, "C B *G"]:
+        """Return the part of a flattened continued grid that is the grid, as a view."""
+        inside = (slice(2 * self.reach, 2 * self.reach + cells) for cells in self.shape)
+        return flat.unflatten(2, self.padded)[:, :, *inside]
+
+    def split(
+        self, cells: Float[Tensor, "B K Dx"], dtype: torch.dtype
+    ) -> tuple[Int[Tensor, "B K Dx"], Float[Tensor, "B K Dx"]]:
+        """Return where each window begins, and the fraction of a cell that its point lies above.
+
+        Distances are differences of whole cells plus that fraction, so that float32 is as good at
+        the end of a long grid as at its beginning.
+        """
+        below = cells.detach().floor()
+        fraction = (cells - below).to(dtype)
+        starts = [
+            (along + (1 + self.reach)).long().clamp_(0, length + 2 * self.reach)
+            for along, length in zip(below.unbind(-1), self.shape, strict=True)
+        ]
+        return torch.stack(starts, -1), fraction
+
+    def parts(
+        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: Tensor
+    ) -> Iterator[tuple[slice, Part]]:
+        """Yield the cells in reach of some points at a time, and their weights."""
+        cells = (2 * self.reach) ** len(self.shape)
+        points = max(1, WEIGHTS_AT_ONCE // (cells * max(1, len(start))))
+        for first in range(0, max(1, start.shape[1]), points):
+            some = slice(first, first + points)
+            yield some, self._part(start[:, some], fraction[:, some], scale)
+
+    def _part(
+        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: Tensor
+    ) -> Part:
+        steps = torch.arange(2 * self.reach, device=start.device)
+        away = fraction[..., None] - (steps + (1 - self.reach))  # (B, K, Dx, R), in cells
+        index, *further = (start[..., d, None] + steps for d in range(len(self.shape)))
+        for cells, along in zip(self.padded[1:], further, strict=True):
+            index = (index[..., None] * cells + along[:, :, None]).flatten(2)
+        # exp(-60) is nothing here, and arithmetic that underflows is forty times slower.
+        weight, *others = (away * scale).square_().mul_(-0.5).clamp_(min=-60).exp_().unbind(2)
+        for other in others:
+            weight = (weight[..., None] * other[:, :, None]).flatten(2)
+        return Part(index, weight, away)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some points: the cells that each reaches, its weight there, and how far away they are."""
+
+    index: Int[Tensor, "B K W"]  # into the continued grid, flattened
+    weight: Float[Tensor, "B K W"]
+    away: Float[Tensor, "B K Dx R"]  # along each dimension, in cells
+
+    def spread(self, onto: Float[Tensor, "C B L"], amounts: Float[Tensor, "B K C"]) -> None:
+        """Add an amount times the weight to every cell in reach of its point."""
+        spread = self.weight * amounts.permute(2, 0, 1)[..., None]  # (C, B, K, W)
+        onto.scatter_add_(2, self.index.flatten(1).expand(len(onto), -1, -1), spread.flatten(2))
+
+    def gather(self, values: Float[Tensor, "C B L"]) -> Float[Tensor, "C B K W"]:
+        """Return the values of the cells in reach of every point."""
+        index = self.index.flatten(1).expand(len(values), -1, -1)
+        return values.gather(2, index).unflatten(2, self.index.shape[1:])
+
+    def gradients(
+        self, near: Float[Tensor, "C B K W"], amounts: Float[Tensor, "B K C"], scale: Tensor
+    ) -> tuple[Tensor, Float[Tensor, "B K Dx"]]:
+        """Return those of the logarithm of the length scale and of the points' positions in cells.
+
+        What is differentiated is the sum of values, weights and amounts.
+        """
+        product = (near * amounts.permute(2, 0, 1)[..., None]).sum(0).mul_(self.weight)
+        dims, cells = self.away.shape[2:]
+        along = product[:, :, None]  # (B, K, Dx, R)
+        if dims == 2:
+            both = product.unflatten(2, (cells, cells))
+            along = torch.stack([both.sum(3), both.sum(2)], 2)
+        slope = along * self.away * scale**2
+        return (slope * self.away).sum(), -slope.sum(-1)
+
+
+def spread(
+    log_length_scale: Float[Tensor, ""],
+    fraction: Float[Tensor, "B N Dx"],
+    amounts: Float[Tensor, "B N C"],
+    start: Int[Tensor, "B N Dx"],
+    window: Window,
+    *,
+    densities: int,
+) -> Float[Tensor, "B *G C"]:
+    """Sum amounts over points on every cell; the first channels are densities of the others.
+
+    The inputs are data, and mostly the amounts are. What is learned is one number, whose gradient
+    is one sum over the weights. Amounts and fractions have a gradient where they need one, so that
+    observations may be weighed by a factor on their amounts.
+    """
+    arguments = (log_length_scale, fraction, amounts, start, window, densities)
+    return _Spread.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+def gather(
+    log_length_scale: Float[Tensor, ""],
+    fraction: Float[Tensor, "B M Dx"],
+    values: Float[Tensor, "B *G C"],
+    beyond: Float[Tensor, " C"],
+    start: Int[Tensor, "B M Dx"],
+    window: Window,
+) -> Float[Tensor, "B M C"]:
+    """Sum a field around points; `beyond` is what it holds where the grid has ended."""
+    arguments = (log_length_scale, fraction, values, beyond, start, window)
+    return _Gather.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+class _Spread(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401 - torch's
+        log_length_scale: Tensor,
+        fraction: Float[Tensor, "B N Dx"],
+        amounts: Float[Tensor, "B N C"],
+        start: Int[Tensor, "B N Dx"],
+        window: Window,
+        densities: int,
+    ) -> Float[Tensor, "B *G C"]:
+        batch, _, channels = amounts.shape
+        scale = window.spacing * torch.exp(-log_length_scale)
+        sums = amounts.new_zeros(channels, batch, math.prod(window.padded))
+        parts = []
+        for some, part in window.parts(start, fraction, scale):
+            part.spread(sums, amounts[:, some])
+            parts += [(some, part)] if any(ctx.needs_input_grad) else []
+        h = amounts.new_empty(batch, *window.shape, channels)
+        blocks, sums = _blocks(h, densities), window.grid(sums).unflatten(0, (-1, densities))
+        blocks[0] = sums[0]
+        torch.div(sums[1:], sums[0] + EPSILON, out=blocks[1:])
+        ctx.save_for_backward(amounts, h)
+        ctx.scale, ctx.parts, ctx.window, ctx.densities = scale, parts, window, densities
+        return h
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Float[Tensor, "B *G C"]) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        amounts, h = ctx.saved_tensors
+        batch, _, channels = amounts.shape
+        given, found = _blocks(grad, ctx.densities), _blocks(h, ctx.densities)
+        flat = h.new_zeros(channels, batch, math.prod(ctx.window.padded))
+        sums = ctx.window.grid(flat).unflatten(0, (-1, ctx.densities))
+        torch.div(given[1:], found[0] + EPSILON, out=sums[1:])
+        torch.sub(given[0], (sums[1:] * found[1:]).sum(0), out=sums[0])
+        gradients = []
+        for some, part in ctx.parts:
+            near = part.gather(flat)
+            of_amounts = (near * part.weight).sum(-1).permute(1, 2, 0)
+            gradients.append((*part.gradients(near, amounts[:, some], ctx.scale), of_amounts))
+        length_scale, fraction, of_amounts = zip(*gradients, strict=True)
+        return sum(length_scale), torch.cat(fraction, 1), torch.cat(of_amounts, 1), None, None, None
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401 - torch's
+        log_length_scale: Tensor,
+        fraction: Float[Tensor, "B M Dx"],
+        values: Float[Tensor, "B *G C"],
+        beyond: Float[Tensor, " C"],
+        start: Int[Tensor, "B M Dx"],
+        window: Window,
+    ) -> Float[Tensor, "B M C"]:
+        scale = window.spacing * torch.exp(-log_length_scale)
+        flat = beyond[:, None, None].repeat(1, len(values), math.prod(window.padded))
+        window.grid(flat).copy_(values.movedim(-1, 0))
+        parts, found = [], []
+        for some, part in window.parts(start, fraction, scale):
+            near = part.gather(flat)
+            found.append((near * part.weight).sum(-1))  # (C, B, m)
+            parts += [(some, part, near)] if any(ctx.needs_input_grad) else []
+        ctx.scale, ctx.parts, ctx.window, ctx.shape = scale, parts, window, flat.shape
+        return torch.cat(found, 2).permute(1, 2, 0)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Float[Tensor, "B M C"]) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        flat = grad.new_zeros(ctx.shape)
+        gradients = []
+        for some, part, near in ctx.parts:
+            part.spread(flat, grad[:, some])
+            gradients.append(part.gradients(near, grad[:, some], ctx.scale))
+        length_scale, fraction = zip(*gradients, strict=True)
+        inside = ctx.window.grid(flat)
+        values = inside.movedim(0, -1).clone(memory_format=torch.contiguous_format)
+        inside.zero_()  # what is left belongs to the constant
+        return sum(length_scale), torch.cat(fraction, 1), values, flat.sum((1, 2)), None, None
+
+
+def _blocks(h: Float[Tensor, "B *G C"], densities: int) -> Float[Tensor, "powers Dy B *G"]:
+    """Return the channels first, in blocks of one power each."""
+    return h.movedim(-1, 0).unflatten(0, (-1, densities))
