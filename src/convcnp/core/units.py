@@ -226,7 +226,8 @@ def distance_to_other(
     """Return how far away the nearest other of these points is, infinity where there is none."""
     if not len(others):
         return x.new_full((len(x),), torch.inf)
-    away = torch.cdist(x, others)
+    # Not by products, whose rounding puts a point a little away from itself.
+    away = torch.cdist(x, others, compute_mode="donot_use_mm_for_euclid_dist")
     return torch.where(away > 0, away, torch.inf).amin(1)
 
 

@@ -117,6 +117,7 @@ SOURCES: Catalogue[NamedSource] = Catalogue(
         "sawtooth": _source("data.functions:SawtoothSource"),
         "series": _source("data.random_series:SeriesSource"),
         "simulated-series": _source("data.simulated_series:SimulatedSeries"),
+        "simulated-fields": _source("data.simulated_fields:SimulatedFields"),
         "lotka-volterra": _source("data.lotka_volterra:LotkaVolterraSource"),
         "lotka-volterra-broad": _broad_lotka_volterra,
         "plasticc": _source("data.plasticc:PlasticcSource"),
@@ -149,6 +150,7 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
         "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
         "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
         "gp-dictionary": _model("dictionary.model:GaussianProcessDictionary.standard", head=None),
+        "plane-dictionary": _model("dictionary.plane:PlaneDictionary.standard", head=None),
         "corrected-dictionary": _model("corrected:CorrectedDictionary", head=None),
     }
 )

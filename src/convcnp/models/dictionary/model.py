@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.core.log_mixture import LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
-from convcnp.models.base import Model, Rhythm
+from convcnp.models.base import Rhythm
+from convcnp.models.dictionary.averaged import AveragedProcesses
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
-from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
+from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.periodogram import find_periods
@@ -20,7 +20,7 @@ from convcnp.models.dictionary.series import prepared
 from convcnp.models.dictionary.windows import Fitted, fit
 
 
-class GaussianProcessDictionary(Model):
+class GaussianProcessDictionary(AveragedProcesses):
     r"""Some 400 Gaussian processes, averaged by how well each explains the observations.
 
     .. math:: p(y_* \mid D) = \sum_e p(e \mid D) \, p(y_* \mid D, e),
@@ -52,42 +52,31 @@ class GaussianProcessDictionary(Model):
         num_components: int = 24,
         surprise: float = 0.02,
     ) -> None:
-        super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
+        super().__init__(
+            dim_x,
+            dim_y,
+            prior=prior or Prior(),
+            funnel=funnel or Funnel(),
+            num_components=num_components,
+            surprise=surprise,
+        )
         if dim_x != 1:
             raise SettingError(
                 "A dictionary of Gaussian processes takes one input dimension, got dim_x = "
-                f"{dim_x}; use a ConvCNP for the plane."
+                f"{dim_x}; use a PlaneDictionary for the plane."
             )
         self.catalogue = catalogue or Catalogue()
-        self.prior = prior or Prior()
-        self.funnel = funnel or Funnel()
-        self.num_components, self.surprise = num_components, surprise
 
     @classmethod
     def standard(cls, dim_x: int = 1, dim_y: int = 1) -> GaussianProcessDictionary:
         """Build the dictionary that ships: all that could be chosen is chosen."""
         return cls(dim_x, dim_y)
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """The precision of the predictions."""
-        return torch.float64
-
-    @torch.no_grad()
-    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
-        """Return the components of every target's mixture, in float64 and the user's units."""
-        shape = (task.batch_size, task.x_target.shape[1], 4, task.dim_y, self.num_components)
-        raw = torch.zeros(shape, dtype=torch.float64)
-        # One standard normal, until something is known.
-        raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
-        for index in range(task.batch_size):
-            for channel in range(task.dim_y):
-                fitted = self._fitted(task, index, channel)
-                asked = task.target_mask[index, :, channel]
-                if fitted is not None and asked.any():
-                    found = self.components(fitted, task.x_target[index, asked, 0])
-                    raw[index, asked, :, channel, : len(found)] = found.packed()
-        return raw.flatten(2).to(task.x_target.device)
+    def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
+        """Predict one channel of one task, of which something was observed, at these inputs."""
+        fitted = self._fitted(task, index, channel)
+        assert fitted is not None
+        return self.components(fitted, x[:, 0])
 
     def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
         observed = task.context_mask[index, :, channel]
@@ -117,12 +106,7 @@ class GaussianProcessDictionary(Model):
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
-        found = as_gaussians(fitted.students(x), fitted.freedom, self.num_components - 1)
-        series = fitted.series
-        if series.logarithms is not None:
-            found = bounded(found, series.logarithms, float(series.scale[1]))
-        share = self.surprise / (series.num_points + 2)
-        return with_surprise(found, share, float(series.level[0]), float(series.scale[0]))
+        return self.mixed(fitted.students(x), fitted.freedom, fitted.series)
 
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
         """Return what seasons were found in every task and channel, the strongest first."""

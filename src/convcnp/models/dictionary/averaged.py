@@ -1,0 +1,75 @@
+"""What the dictionaries of series and of the plane share: many processes, one mixture."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.core.log_mixture import LogMixtureHead
+from convcnp.core.task import Task
+from convcnp.models.base import Model
+from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
+from convcnp.models.dictionary.evidence import Prior
+from convcnp.models.dictionary.funnel import Funnel
+from convcnp.models.dictionary.series import Observations
+
+
+class AveragedProcesses(Model):
+    """Gaussian processes, averaged by how well each explains the observations, as a mixture.
+
+    Args:
+        prior: Of every process's mean and scale.
+        funnel: How many processes are looked at on how many points.
+        num_components: Gaussians of the mixture at every target.
+        surprise: Observations, beside the n that were made and two, that no process foresees: the
+            next is such a one with probability surprise / (n + 2).
+    """
+
+    def __init__(
+        self,
+        dim_x: int,
+        dim_y: int,
+        *,
+        prior: Prior,
+        funnel: Funnel,
+        num_components: int,
+        surprise: float,
+    ) -> None:
+        super().__init__(dim_x, dim_y, LogMixtureHead(num_components))
+        self.prior, self.funnel = prior, funnel
+        self.num_components, self.surprise = num_components, surprise
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the predictions."""
+        return torch.float64
+
+    @torch.no_grad()
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return the components of every target's mixture, in float64 and the user's units."""
+        shape = (task.batch_size, task.x_target.shape[1], 4, task.dim_y, self.num_components)
+        raw = torch.zeros(shape, dtype=torch.float64)
+        # One standard normal, until something is known.
+        raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
+        for index in range(task.batch_size):
+            for channel in range(task.dim_y):
+                asked = task.target_mask[index, :, channel]
+                if asked.any() and task.context_mask[index, :, channel].any():
+                    found = self.answers(task, index, channel, task.x_target[index, asked])
+                    raw[index, asked, :, channel, : len(found)] = found.packed()
+        return raw.flatten(2).to(task.x_target.device)
+
+    @abstractmethod
+    def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
+        """Predict one channel of one task, of which something was observed, at these inputs."""
+
+    def mixed(self, students: Components, freedom: float, seen: Observations) -> Components:
+        """Return the mixture that stands for Student-t distributions, the heaviest first."""
+        found = as_gaussians(students, freedom, self.num_components - 1)
+        if seen.logarithms is not None:
+            found = bounded(found, seen.logarithms, float(seen.scale[1]))
+        share = self.surprise / (seen.num_points + 2)
+        return with_surprise(found, share, float(seen.level[0]), float(seen.scale[0]))

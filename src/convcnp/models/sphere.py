@@ -1,0 +1,76 @@
+"""Points on the globe: longitudes that wrap, and degrees that shrink towards the poles."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from convcnp.core.task import Task
+from convcnp.models.base import Model
+
+_BALANCED = 1e-6  # of the radius: points all around the globe have no middle
+
+
+class OnSphere(Model):
+    r"""A model of points in space, asked about longitudes and latitudes in degrees.
+
+    Points are put on a sphere of radius one, and described by how far east, north and up they are
+    of the middle of the observations: distances are straight through the globe, those near each
+    other in all directions alike. 359° is next to 1°, and 180° is -180°.
+
+    Args:
+        model: Takes tasks with three inputs: east, north, up.
+
+    Example:
+        >>> from convcnp.models.dictionary.plane import PlaneDictionary
+        >>> model = OnSphere(PlaneDictionary(dim_x=3))
+        >>> stations = [[178.0, -18.0], [179.5, -17.0], [-179.0, -16.0], [-178.0, -19.0]]
+        >>> task = Task.from_arrays(stations, [1.0, 2.0, 3.0, 2.0], [[180.0, -17.5], [-180, -17.5]])
+        >>> one, other = model(task).mean[0, :, 0].tolist()
+        >>> abs(one - other) < 1e-9
+        True
+    """
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(2, model.dim_y, model.to_predictive)
+        self.model = model
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of the predictions, which is the model's."""
+        return self.model.dtype
+
+    def raw(self, task: Task) -> Float[Tensor, "B M P"]:
+        """Return what the model decodes for the points in space."""
+        context, target = in_space(task.x_context), in_space(task.x_target)
+        axes = _axes(context, task.context_mask.any(2))  # (B, 3, 3)
+        return self.model.raw(
+            Task(
+                *(context @ axes, task.y_context, target @ axes, task.y_target),
+                context_mask=task.context_mask,
+                target_mask=task.target_mask,
+            )
+        )
+
+
+def in_space(degrees: Float[Tensor, "*S 2"]) -> Float[Tensor, "*S 3"]:
+    """Return the points of longitude and latitude on a sphere of radius one, in float64."""
+    longitude, latitude = torch.deg2rad(degrees.double()).unbind(-1)
+    level = latitude.cos()
+    return torch.stack([level * longitude.cos(), level * longitude.sin(), latitude.sin()], -1)
+
+
+def _axes(points: Float[Tensor, "B N 3"], seen: Bool[Tensor, "B N"]) -> Float[Tensor, "B 3 3"]:
+    """Return the directions east, north and up in the middle of what was seen, as columns."""
+    middle = (points * seen[..., None]).sum(1) / seen.sum(1, keepdim=True).clamp(min=1)
+    length = torch.linalg.vector_norm(middle, dim=1, keepdim=True)
+    first, pole = torch.eye(3).to(points)[[0, 2]]
+    up = torch.where(length > _BALANCED, middle / length, first)
+    east = torch.linalg.cross(pole.expand_as(up), up)
+    length = torch.linalg.vector_norm(east, dim=1, keepdim=True)
+    # At a pole every direction is one of longitude: any will do.
+    second = torch.linalg.cross(first.expand_as(up), up)
+    east = torch.where(length > _BALANCED, east, second)
+    east = torch.nn.functional.normalize(east, dim=1)
+    return torch.stack([east, torch.linalg.cross(up, east), up], -1)
