@@ -106,3 +106,42 @@ def test_points_that_cannot_be_asked_for_get_a_sentence(table, at, error, senten
 def test_a_table_without_the_columns_of_training_is_refused():
     with pytest.raises(TableError, match="Expected the column 'east', on which the model was"):
         PointsTable.of(points_frame().rename(columns={"east": "x"}), PLANE)
+
+
+# --- The globe ------------------------------------------------------------------------------------
+
+
+def globe(east, north, names=("lon", "lat")) -> PointsTable:
+    frame = pd.DataFrame({names[0]: east, names[1]: north, "v": np.arange(float(len(east)))})
+    return PointsTable.of(frame, Columns(values=("v",), inputs=names))
+
+
+@pytest.mark.parametrize(
+    "names, longitude",
+    [
+        (("lon", "lat"), 0),
+        (("Latitude", "Longitude"), 1),
+        (("long_deg", "lat (degrees)"), 0),
+        (("east", "north"), None),
+        (("lon", "depth"), None),
+        (("length", "latency"), None),
+    ],
+)
+def test_longitudes_are_known_by_their_names(names, longitude):
+    assert globe([10.0, 20.0], [30.0, 40.0], names).longitude == longitude
+
+
+def test_names_of_degrees_over_other_numbers_are_not_believed():
+    assert globe([500_000.0, 510_000.0], [30.0, 40.0]).longitude is None
+    assert globe([10.0, 20.0], [30.0, 4e6]).longitude is None
+
+
+def test_a_map_reaches_across_the_date_line_where_that_is_shorter():
+    table = globe([179.0, -179.0, 178.0], [0.0, 1.0, 2.0])
+    assert [corner.tolist() for corner in table.extent] == [[178.0, 0.0], [181.0, 2.0]]
+    assert table.around(np.array([[-179.0, 0.0]])).tolist() == [[181.0, 0.0]]
+    assert map_targets(table, 4).inputs.x[:, 0].max() == 181
+    plain = globe([-10.0, 20.0], [0.0, 1.0])
+    assert [corner.tolist() for corner in plain.extent] == [[-10.0, 0.0], [20.0, 1.0]]
+    same = globe([200.0, 220.0], [0.0, 1.0])
+    assert same.extent[0].tolist() == [200.0, 0.0]

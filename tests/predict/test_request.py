@@ -1,6 +1,5 @@
 """Requests: a table is understood once, for the answer, the words and the picture."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +9,16 @@ from typer.testing import CliRunner
 
 import convcnp
 from convcnp.cli import app
-from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.columns import Columns
 from convcnp.frames.targets import series_targets
+from convcnp.predict import points
 from convcnp.predict import request as requests
-from helpers import TINY, points_frame, series_frame
+from helpers import TINY, series_frame
 
 
 @pytest.fixture(scope="module")
 def general():
     return convcnp.load("general")
-
-
-@pytest.fixture(scope="module")
-def plane(own_points):
-    return convcnp.load(own_points / "model")
 
 
 # --- Understood once ------------------------------------------------------------------------------
@@ -39,7 +33,8 @@ def counted(monkeypatch):
         *("SeriesTable.of", "PointsTable.of"),
     ):
         owner, _, method = name.partition(".")
-        holder = getattr(requests, owner) if method else requests
+        module = points if owner.lower().startswith("point") else requests
+        holder = getattr(module, owner) if method else module
         wrapped = getattr(holder, method or owner)
 
         def counting(*arguments, name=name, wrapped=wrapped, **options):
@@ -144,86 +139,3 @@ def test_a_mixture_is_predicted_scored_and_checked_as_a_gaussian_is(tmp_path):
     assert predictor.score(frame[::2], frame[1::2])["v"]["crps"] > 0
     told = invoke("check", tmp_path / "run", "--data", tmp_path / "run/table.csv", "--tasks", 3)
     assert "90 % intervals hold" in " ".join(told.output.split())
-
-
-# --- Points in the plane --------------------------------------------------------------------------
-
-
-def test_points_are_predicted_where_they_are_asked_for_and_in_that_order(plane):
-    frame = points_frame(seed=3)
-    asked = pd.DataFrame({"north": [1.0, 7.0, 4.0], "east": [2.0, 0.5, 6.0]})
-    answer = plane.predict(frame, asked)
-    assert list(answer) == ["east", "north", "depth_mean", "depth_std", "depth_q05", "depth_q95"]
-    assert answer["north"].tolist() == [1.0, 7.0, 4.0]
-    assert answer["east"].tolist() == [2.0, 0.5, 6.0]
-    as_array = plane.predict(frame, asked[["east", "north"]].to_numpy())
-    pd.testing.assert_frame_equal(answer, as_array)
-    alone = plane.predict(frame, asked[1:2])
-    assert alone["depth_mean"][0] == pytest.approx(answer["depth_mean"][1], abs=1e-5)
-
-
-def test_a_request_of_points_says_so(plane):
-    request = plane.request(points_frame(seed=3), 5)
-    assert request.description == (
-        "Predicting 'depth' over 'east' and 'north' with 'model', at a map of 5 by 5 points."
-    )
-    assert len(request.predict()) == 25
-
-
-def test_points_over_dates_are_answered_with_dates(plane):
-    frame = points_frame(seed=3)
-    frame["east"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["east"], unit="s")
-    answer = plane.predict(frame, frame[["east", "north"]][:3])
-    assert answer["east"].tolist() == frame["east"][:3].tolist()
-    assert plane.predict(frame, 2)["east"].dtype.kind == "M"
-
-
-def grouped(predictor):
-    """Return the predictor as if its training table had told sets of points apart by day."""
-    data = predictor.experiment.data | {"group": "day"}
-    return replace(predictor, experiment=predictor.experiment.model_copy(update={"data": data}))
-
-
-def test_sets_of_points_are_predicted_each_from_its_own(plane):
-    days = [points_frame(40, seed=s).assign(day=d) for s, d in ((1, "mon"), (2, "tue"))]
-    answer = grouped(plane).predict(pd.concat(days), [[4.0, 4.0]])
-    assert answer["day"].tolist() == ["mon", "tue"]
-    alone = plane.predict(days[1], [[4.0, 4.0]])
-    assert answer["depth_mean"][1] == pytest.approx(alone["depth_mean"][0], abs=1e-6)
-
-
-def test_points_are_scored_as_series_are(plane):
-    frame = points_frame(seed=3)
-    score = plane.score(frame[10:], frame[:10])["depth"]
-    assert (score["values"], set(score)) == (
-        10,
-        {"log_likelihood", "crps", "coverage90", "values"},
-    )
-    answer = plane.predict(frame[10:], frame[:10], quantiles=())
-    z = (frame["depth"][:10] - answer["depth_mean"]) / answer["depth_std"]
-    expected = -np.log(answer["depth_std"]).mean() - 0.5 * np.log(2 * np.pi) - 0.5 * (z**2).mean()
-    assert score["log_likelihood"] == pytest.approx(expected)
-
-
-def test_unfamiliar_points_are_warned_of(plane):
-    frame = points_frame(seed=3)
-    with pytest.warns(ConvCNPWarning, match=r"depth: 1 of 2 asked points are farther from every"):
-        plane.predict(frame, [[4.0, 4.0], [1e4, 1e4]])
-    with pytest.warns(ConvCNPWarning, match="depth: the typical gap .*; rescale the inputs"):
-        far = frame.assign(east=1e3 * frame["east"], north=1e3 * frame["north"])
-        plane.predict(far, far[:3])
-    with pytest.warns(ConvCNPWarning, match="depth: values reach"):
-        plane.predict(frame.assign(depth=np.arange(len(frame)) == 7) * 1.0, [[4.0, 4.0]])
-    days = pd.concat([frame.assign(day="mon"), frame[:2].assign(day="tue", depth=np.nan)])
-    with pytest.warns(ConvCNPWarning, match="1 of 2 sets of points have no observed value"):
-        answer = grouped(plane).predict(days, [[4.0, 4.0]])
-    assert answer["depth_mean"].isna().tolist() == [False, True]
-
-
-def test_what_the_plane_has_not_is_refused(plane):
-    with pytest.raises(SettingError, match="along a time only"):
-        plane.predict(points_frame(), 3, samples=2)
-    with pytest.raises(SettingError, match="are read by the columns of the training table"):
-        plane.predict(points_frame(), 3, value="depth")
-    with pytest.raises(TableError, match="Expected the column 'east'"):
-        plane.predict(points_frame().rename(columns={"east": "x"}), 3)

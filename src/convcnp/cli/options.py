@@ -31,6 +31,10 @@ Nodes = Annotated[
 ]
 Precision = Annotated[str, typer.Option(help="32, or bf16-mixed on devices that have it.")]
 Timeout = Annotated[float, typer.Option(min=1, help="Seconds that processes wait for one another.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

@@ -15,6 +15,7 @@ from convcnp.cli.options import (
     Accelerator,
     AsJson,
     Devices,
+    Inputs,
     Missing,
     Nodes,
     Precision,
@@ -46,10 +47,7 @@ def train(
     channel: Annotated[
         str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
     ] = None,
-    inputs: Annotated[
-        list[str] | None,
-        typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
-    ] = None,
+    inputs: Inputs = None,
     missing: Missing = None,
     minutes: Annotated[float, typer.Option(help="How long training may take, about.")] = 10.0,
     config: Annotated[
@@ -114,9 +112,7 @@ def check(
     channel: Annotated[
         str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
     ] = None,
-    inputs: Annotated[
-        list[str] | None, typer.Option(help="Input column of points in the plane. Give two.")
-    ] = None,
+    inputs: Inputs = None,
     missing: Missing = None,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,

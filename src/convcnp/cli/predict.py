@@ -10,7 +10,7 @@ import typer
 
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
-from convcnp.cli.options import Missing
+from convcnp.cli.options import Inputs, Missing
 from convcnp.cli.output import check_outputs, write_answer
 from convcnp.errors import SettingError
 
@@ -26,6 +26,7 @@ def predict_file(
     time: str | None = None,
     value: Sequence[str] | None = None,
     group: str | None = None,
+    inputs: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     at: str | None = None,
     ahead: str | None = None,
@@ -55,7 +56,9 @@ def predict_file(
         request = predictor.request(
             read_table(file).frame,
             at=None if at is None else TargetText(at),
-            columns=Columns.named(time=time, value=value, group=group, missing=missing),
+            columns=Columns.named(
+                time=time, value=value, group=group, inputs=inputs, missing=missing
+            ),
         )
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
@@ -116,12 +119,14 @@ def predict(
             help="Column that tells several series apart; guessed if left out, '' is none."
         ),
     ] = None,
+    inputs: Inputs = None,
     missing: Missing = None,
     at: Annotated[
         str | None,
         typer.Option(
-            help="Where to predict: gaps, a number of evenly spaced times, START:STOP:STEP, or a "
-            "table with the time column. The gaps, if there are any, if left out."
+            help="Where to predict: gaps, a number of evenly spaced times (of points, along each "
+            "side of a map), START:STOP:STEP, or a table with the time column or the inputs. The "
+            "gaps, if there are any, if left out."
         ),
     ] = None,
     ahead: Annotated[
@@ -142,10 +147,13 @@ def predict(
         Path | None, typer.Option(help="Write here, CSV or Parquet; standard output if left out.")
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Also draw the first series to this PNG.")
+        Path | None,
+        typer.Option(
+            "--plot", "--map", help="Also draw the first series, or a map of points, to this PNG."
+        ),
     ] = None,
 ) -> None:
-    """Fill the gaps of your own series, or predict them anywhere, with uncertainty.
+    """Fill the gaps of your own series or maps, or predict them anywhere, with uncertainty.
 
     One row per asked time: the mean, the standard deviation and quantiles of what would be
     observed, in your units. Nothing is trained: a general model ships with the package.
@@ -155,6 +163,7 @@ def predict(
         time=time,
         value=value,
         group=group,
+        inputs=inputs,
         missing=missing,
         at=at,
         ahead=ahead,

@@ -41,7 +41,7 @@ class SimulatedFields:
     takes: ClassVar[Literal["tables"]] = "tables"
     normaliser: ClassVar[Normaliser] = AsIs()
     familiar: ClassVar[Familiar] = Familiar(
-        (0.0, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
+        (1e-300, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
     )
 
     max_points: int = 256

@@ -98,7 +98,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
         raise TableError(
             f"Expected a column of times, but no column is named like one, holds dates or grows "
             f"from row to row; name one with time=. If {listed(places)} are where the values were "
-            "observed, name them with inputs=, to train a model of points in the plane."
+            "observed, name them with inputs=."
         )
     for found in (counters, others, places):
         if found:

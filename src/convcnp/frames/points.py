@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from convcnp.frames.kinds import numbers
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import MOST, Targets, TargetText
 
+_LONGITUDE = re.compile(r"(lon|long|lng|longitude)([ _.(\[].*)?")
+_LATITUDE = re.compile(r"(lat|latitude)([ _.(\[].*)?")
 SIDE = 50  # points along each side of a map, where nothing else was asked for
 
 
@@ -39,6 +43,46 @@ class PointsTable:
         return cls(
             columns=columns, labels=table.labels, series=points, y=table.y[:, 1:], table=table
         )
+
+    @cached_property
+    def longitude(self) -> int | None:
+        """Which input is a longitude in degrees, the other being a latitude; none if neither is.
+
+        Their names say so, and their values must not speak against it.
+        """
+        names = [name.strip().lower() for name in self.columns.inputs]
+        for i in (0, 1):
+            if _LONGITUDE.fullmatch(names[i]) and _LATITUDE.fullmatch(names[1 - i]):
+                x = self.series.x[~np.isnan(self.series.x).any(1)]
+                east, north = x[:, i], x[:, 1 - i]
+                fits = (np.abs(north) <= 90) & (east >= -180) & (east <= 360)
+                return i if fits.all() else None
+        return None
+
+    @cached_property
+    def extent(self) -> tuple[np.ndarray, np.ndarray]:
+        """The corners of the smallest map of all points; it may reach across the date line."""
+        x = self.around(self.series.x)
+        return np.nanmin(x, 0), np.nanmax(x, 0)
+
+    def around(self, x: np.ndarray) -> np.ndarray:
+        """Return points with longitudes as they follow each other on the map.
+
+        Points on either side of the date line, such as 179 and -179, are 179 and 181.
+        """
+        if self.longitude is None:
+            return x
+        east = np.sort(self.series.x[:, self.longitude])
+        east = east[~np.isnan(east)]
+        wrapped = np.sort(east % 360)
+        gaps = np.diff(wrapped, append=wrapped[:1] + 360)
+        if not len(east) or 360 - gaps.max() >= np.ptp(east):
+            return x
+        first = wrapped[(int(gaps.argmax()) + 1) % len(wrapped)]
+        start = first - 360 if first > 180 else first
+        found = x.copy()
+        found[:, self.longitude] = start + (x[:, self.longitude] - start) % 360
+        return found
 
     def observed(self, channels: list[int]) -> tuple[Ragged, np.ndarray]:
         """Keep the points at which one of these channels was observed, and their values."""
@@ -123,8 +167,7 @@ def map_targets(table: PointsTable, side: int, sets: Sequence[int] | None = None
             f"{MOST:,} points, got {side:,} along each side of {len(sets):,} map(s); ask for "
             "another number."
         )
-    low, high = np.nanmin(table.series.x, 0), np.nanmax(table.series.x, 0)
-    axes = [np.linspace(a, b, side) for a, b in zip(low, high, strict=True)]
+    axes = [np.linspace(low, high, side) for low, high in zip(*table.extent, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), -1).reshape(-1, 2)
     return _for_each(table, sets, points, f"a map of {side} by {side} points")
 

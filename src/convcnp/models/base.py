@@ -94,6 +94,15 @@ class Model(nn.Module):
         """
         return None
 
+    def in_plane(self, longitude: int | None) -> Model | None:
+        """Return the model that answers for points in the plane, if one does without training.
+
+        Args:
+            longitude: Which of the two inputs is a longitude in degrees, the other then being a
+                latitude; none where they are coordinates of a plane.
+        """
+        return None
+
     @property
     def num_parameters(self) -> int:
         """Number of trained numbers."""

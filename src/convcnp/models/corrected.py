@@ -81,6 +81,10 @@ class CorrectedDictionary(Model):
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
         return torch.cat([of_base, change.to(of_base)], -1)
 
+    def in_plane(self, longitude: int | None) -> Model:
+        """Return the dictionary of the plane; what the network learned is about series."""
+        return self.dictionary.in_plane(longitude)
+
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
         """Return what seasons the dictionary found in every task and channel."""
         return self.dictionary.rhythms(task)

@@ -21,6 +21,7 @@ class OnSphere(Model):
 
     Args:
         model: Takes tasks with three inputs: east, north, up.
+        longitude: Which input is the longitude; the other is the latitude.
 
     Example:
         >>> from convcnp.models.dictionary.plane import PlaneDictionary
@@ -32,9 +33,9 @@ class OnSphere(Model):
         True
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, longitude: int = 0) -> None:
         super().__init__(2, model.dim_y, model.to_predictive)
-        self.model = model
+        self.model, self.longitude = model, longitude
 
     @property
     def dtype(self) -> torch.dtype:
@@ -43,7 +44,7 @@ class OnSphere(Model):
 
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return what the model decodes for the points in space."""
-        context, target = in_space(task.x_context), in_space(task.x_target)
+        context, target = (in_space(x, self.longitude) for x in (task.x_context, task.x_target))
         axes = _axes(context, task.context_mask.any(2))  # (B, 3, 3)
         return self.model.raw(
             Task(
@@ -54,11 +55,16 @@ class OnSphere(Model):
         )
 
 
-def in_space(degrees: Float[Tensor, "*S 2"]) -> Float[Tensor, "*S 3"]:
-    """Return the points of longitude and latitude on a sphere of radius one, in float64."""
-    longitude, latitude = torch.deg2rad(degrees.double()).unbind(-1)
-    level = latitude.cos()
-    return torch.stack([level * longitude.cos(), level * longitude.sin(), latitude.sin()], -1)
+def in_space(degrees: Float[Tensor, "*S 2"], longitude: int = 0) -> Float[Tensor, "*S 3"]:
+    """Return points in degrees on a sphere of radius one, in float64.
+
+    Args:
+        longitude: Which of the two is the longitude; the other is the latitude.
+    """
+    angles = torch.deg2rad(degrees.double())
+    east, north = angles[..., longitude], angles[..., 1 - longitude]
+    level = north.cos()
+    return torch.stack([level * east.cos(), level * east.sin(), north.sin()], -1)
 
 
 def _axes(points: Float[Tensor, "B N 3"], seen: Bool[Tensor, "B N"]) -> Float[Tensor, "B 3 3"]:

@@ -187,7 +187,7 @@ def _distance(task: Task) -> Float[Tensor, "B M"]:
     seen = task.context_mask.any(2)
     if task.dim_x > 1:
         parts = zip(task.x_target, task.x_context, seen, strict=True)
-        return torch.stack([_nearest(target, x[is_seen]) for target, x, is_seen in parts])
+        return torch.stack([nearest(target, x[is_seen]) for target, x, is_seen in parts])
     x = torch.where(seen, task.x_context[..., 0], torch.inf).sort(1).values
     target = task.x_target[..., 0].contiguous()
     after = torch.searchsorted(x, target)
@@ -195,7 +195,8 @@ def _distance(task: Task) -> Float[Tensor, "B M"]:
     return torch.stack([(target - neighbour).abs() for neighbour in neighbours]).amin(0)
 
 
-def _nearest(x: Float[Tensor, "M Dx"], points: Float[Tensor, "N Dx"]) -> Float[Tensor, " M"]:
+def nearest(x: Float[Tensor, "M Dx"], points: Float[Tensor, "N Dx"]) -> Float[Tensor, " M"]:
+    """Return how far each input is from the nearest of some points, in bounded memory."""
     parts = x.split(max(1, _PAIRS // len(points)))
     return torch.cat([torch.cdist(part, points).amin(1) for part in parts])
 

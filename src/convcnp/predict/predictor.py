@@ -24,7 +24,8 @@ from convcnp.models.base import Model
 from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
 from convcnp.predict.filling import fill
-from convcnp.predict.request import PointsRequest, Request, SeriesRequest
+from convcnp.predict.points import PointsRequest
+from convcnp.predict.request import Request, SeriesRequest
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
@@ -40,6 +41,7 @@ class SeriesNames(TypedDict, total=False):
     time: str | None
     value: str | Sequence[str] | None
     group: str | None
+    inputs: Sequence[str] | None
     missing: Any
 
 
@@ -159,8 +161,9 @@ class Predictor:
             columns: Those that are named; see `Columns.named`.
         """
         self.check_takes_tables()
-        understand = PointsRequest.of if self.model.dim_x == 2 else SeriesRequest.of
         container, named = open_container(data), columns or Columns()
+        in_plane = self.model.dim_x == 2 or named.inputs
+        understand = PointsRequest.of if in_plane else SeriesRequest.of
         return understand(self.name, self.model, self.source, container, at, named)
 
     def predict(
@@ -188,7 +191,8 @@ class Predictor:
             seed: Of the curves.
             progress: Called with the number of rows done and asked for.
             names: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
-                which tells series apart; an empty group says that there is none. `missing`: numbers
+                which tells series apart; an empty group says that there is none. `inputs`: two
+                columns of points in the plane, in place of a time. `missing`: numbers
                 or words that stand for missing values; "none" keeps those that would be noticed.
 
         Returns:
@@ -283,10 +287,11 @@ def _named(
     time: Any = None,  # noqa: ANN401 - pandas takes anything for a name
     value: Any = None,  # noqa: ANN401
     group: Any = None,  # noqa: ANN401
+    inputs: Sequence[Any] | None = None,
     missing: Any = None,  # noqa: ANN401
 ) -> Columns:
     """Take the names that a table to predict may have; others are refused, as Python does."""
-    return Columns.named(time=time, value=value, group=group, missing=missing)
+    return Columns.named(time=time, value=value, group=group, inputs=inputs, missing=missing)
 
 
 def _score(predictive: Predictive, channel: int, truth: torch.Tensor) -> dict[str, float]:

@@ -18,7 +18,7 @@ from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
 from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
 from convcnp.frames.guesses import listed
-from convcnp.frames.points import PointsTable, point_targets
+from convcnp.frames.points import PointsTable
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets, series_targets
 from convcnp.models.base import Model
@@ -31,7 +31,7 @@ from convcnp.predict.answers import (
     samples_of,
 )
 from convcnp.predict.batches import Predictions, Progress, predict_many
-from convcnp.predict.cautions import POINTS, SERIES, Words, cautions
+from convcnp.predict.cautions import SERIES, Words, cautions
 from convcnp.predict.sampling import sample_many
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
@@ -276,50 +276,3 @@ class SeriesRequest(Request):
         if self.columns.group is None:
             return ""
         return f" of {len(self.table.series):,} series by {self.columns.group!r}"
-
-
-@dataclass(frozen=True)
-class PointsRequest(Request):
-    """What is asked of points in the plane."""
-
-    words: ClassVar[Words] = POINTS
-
-    table: PointsTable
-
-    @classmethod
-    def of(
-        cls,
-        name: str,
-        model: Model,
-        source: NamedSource,
-        container: Container,
-        at: Any,  # noqa: ANN401 - anything that `point_targets` knows
-        named: Columns,
-    ) -> PointsRequest:
-        """Understand a table, with the columns that the model was trained on."""
-        given = [str(part) for part in (named.time, named.values, named.group) if part]
-        if given:
-            raise SettingError(
-                "Points in the plane are read by the columns of the training table; leave out "
-                f"time, value and group (got {', '.join(map(repr, given))})."
-            )
-        if not isinstance(source, TableSource) or not source.inputs:
-            raise ShapeError(
-                f"{name!r} was not trained on a table of points in the plane; choose a model that "
-                "`convcnp train --inputs` made."
-            )
-        columns = replace(source.columns, missing=named.missing or source.missing)
-        table = PointsTable.of(container.frame, columns)
-        return cls(name, model, source, container, table, point_targets(table, at))
-
-    @property
-    def _many(self) -> str:
-        return ""
-
-    def _check_samples(self, samples: int) -> None:
-        super()._check_samples(samples)
-        if samples:
-            raise SettingError(
-                f"Coherent samples are drawn along a time only, got samples = {samples} for points "
-                "in the plane; leave them out."
-            )

@@ -8,13 +8,14 @@ from torch import Tensor
 
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
-from convcnp.models.base import Rhythm
+from convcnp.models.base import Model, Rhythm
 from convcnp.models.dictionary.averaged import AveragedProcesses
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.periodogram import find_periods
+from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
 from convcnp.models.dictionary.series import prepared
 from convcnp.models.dictionary.windows import Fitted, fit
@@ -107,6 +108,10 @@ class GaussianProcessDictionary(AveragedProcesses):
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
         return self.mixed(fitted.students(x), fitted.freedom, fitted.series)
+
+    def in_plane(self, longitude: int | None) -> Model:
+        """Return the dictionary of the plane, or of the globe."""
+        return plane_dictionary(self.dim_y, longitude)
 
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
         """Return what seasons were found in every task and channel, the strongest first."""

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
+from convcnp.models.base import Model
 from convcnp.models.dictionary.averaged import AveragedProcesses
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
@@ -15,6 +16,7 @@ from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.points import prepared_points
 from convcnp.models.dictionary.regions import FittedPoints, fit_points
 from convcnp.models.dictionary.stretched import PlaneCatalogue
+from convcnp.models.sphere import OnSphere
 
 
 class PlaneDictionary(AveragedProcesses):
@@ -76,6 +78,10 @@ class PlaneDictionary(AveragedProcesses):
         """Build the dictionary that ships: all that could be chosen is chosen."""
         return cls(dim_x, dim_y)
 
+    def in_plane(self, longitude: int | None) -> Model:
+        """Return itself, or the dictionary of the globe."""
+        return self if longitude is None else plane_dictionary(self.dim_y, longitude)
+
     def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
         """Predict one channel of one task, of which something was observed, at these inputs."""
         seen = task.context_mask[index, :, channel]
@@ -100,3 +106,10 @@ class PlaneDictionary(AveragedProcesses):
     def components(self, fitted: FittedPoints, x: Float[Tensor, "m Dx"]) -> Components:
         """Predict a fitted set at any points, in the user's units."""
         return self.mixed(fitted.students(x), fitted.freedom, fitted.points)
+
+
+def plane_dictionary(dim_y: int, longitude: int | None) -> Model:
+    """Build the dictionary of the plane; or of the globe, where an input is a longitude."""
+    if longitude is None:
+        return PlaneDictionary(2, dim_y)
+    return OnSphere(PlaneDictionary(3, dim_y), longitude)

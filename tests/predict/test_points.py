@@ -1,0 +1,181 @@
+"""Points in the plane and on the globe: learned models, and the general one without training."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import convcnp
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
+from convcnp.frames.columns import Columns
+from convcnp.models.dictionary.plane import PlaneDictionary
+from helpers import points_frame
+
+
+@pytest.fixture(scope="module")
+def plane(own_points):
+    return convcnp.load(own_points / "model")
+
+
+@pytest.fixture(scope="module")
+def general():
+    return convcnp.load("general")
+
+
+def test_points_are_predicted_where_they_are_asked_for_and_in_that_order(plane):
+    frame = points_frame(seed=3)
+    asked = pd.DataFrame({"north": [1.0, 7.0, 4.0], "east": [2.0, 0.5, 6.0]})
+    answer = plane.predict(frame, asked)
+    assert list(answer) == ["east", "north", "depth_mean", "depth_std", "depth_q05", "depth_q95"]
+    assert answer["north"].tolist() == [1.0, 7.0, 4.0]
+    assert answer["east"].tolist() == [2.0, 0.5, 6.0]
+    as_array = plane.predict(frame, asked[["east", "north"]].to_numpy())
+    pd.testing.assert_frame_equal(answer, as_array)
+    alone = plane.predict(frame, asked[1:2])
+    assert alone["depth_mean"][0] == pytest.approx(answer["depth_mean"][1], abs=1e-5)
+
+
+def test_a_request_of_points_says_so(plane):
+    request = plane.request(points_frame(seed=3), 5)
+    assert request.description == (
+        "Predicting 'depth' over 'east' and 'north' with 'model', at a map of 5 by 5 points."
+    )
+    assert len(request.predict()) == 25
+
+
+def test_points_over_dates_are_answered_with_dates(plane):
+    frame = points_frame(seed=3)
+    frame["east"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(frame["east"], unit="s")
+    answer = plane.predict(frame, frame[["east", "north"]][:3])
+    assert answer["east"].tolist() == frame["east"][:3].tolist()
+    assert plane.predict(frame, 2)["east"].dtype.kind == "M"
+
+
+def grouped(predictor):
+    """Return the predictor as if its training table had told sets of points apart by day."""
+    data = predictor.experiment.data | {"group": "day"}
+    return replace(predictor, experiment=predictor.experiment.model_copy(update={"data": data}))
+
+
+def test_sets_of_points_are_predicted_each_from_its_own(plane):
+    days = [points_frame(40, seed=s).assign(day=d) for s, d in ((1, "mon"), (2, "tue"))]
+    answer = grouped(plane).predict(pd.concat(days), [[4.0, 4.0]])
+    assert answer["day"].tolist() == ["mon", "tue"]
+    alone = plane.predict(days[1], [[4.0, 4.0]])
+    assert answer["depth_mean"][1] == pytest.approx(alone["depth_mean"][0], abs=1e-6)
+
+
+def test_points_are_scored_as_series_are(plane):
+    frame = points_frame(seed=3)
+    score = plane.score(frame[10:], frame[:10])["depth"]
+    assert (score["values"], set(score)) == (
+        10,
+        {"log_likelihood", "crps", "coverage90", "values"},
+    )
+    answer = plane.predict(frame[10:], frame[:10], quantiles=())
+    z = (frame["depth"][:10] - answer["depth_mean"]) / answer["depth_std"]
+    expected = -np.log(answer["depth_std"]).mean() - 0.5 * np.log(2 * np.pi) - 0.5 * (z**2).mean()
+    assert score["log_likelihood"] == pytest.approx(expected)
+
+
+def test_unfamiliar_points_are_warned_of(plane):
+    frame = points_frame(seed=3)
+    with pytest.warns(ConvCNPWarning, match=r"depth: 1 of 2 asked points are farther from every"):
+        plane.predict(frame, [[4.0, 4.0], [1e4, 1e4]])
+    with pytest.warns(ConvCNPWarning, match="depth: the typical gap .*; rescale the inputs"):
+        far = frame.assign(east=1e3 * frame["east"], north=1e3 * frame["north"])
+        plane.predict(far, far[:3])
+    with pytest.warns(ConvCNPWarning, match="depth: values reach"):
+        plane.predict(frame.assign(depth=np.arange(len(frame)) == 7) * 1.0, [[4.0, 4.0]])
+    days = pd.concat([frame.assign(day="mon"), frame[:2].assign(day="tue", depth=np.nan)])
+    with pytest.warns(ConvCNPWarning, match="1 of 2 sets of points have no observed value"):
+        answer = grouped(plane).predict(days, [[4.0, 4.0]])
+    assert answer["depth_mean"].isna().tolist() == [False, True]
+
+
+def test_what_the_plane_has_not_is_refused(plane):
+    with pytest.raises(SettingError, match="along a time only"):
+        plane.predict(points_frame(), 3, samples=2)
+    with pytest.raises(SettingError, match="are read by the columns of the training table"):
+        plane.predict(points_frame(), 3, value="depth")
+    with pytest.raises(TableError, match="Expected the column 'east'"):
+        plane.predict(points_frame().rename(columns={"east": "x"}), 3)
+
+
+# --- The general model ----------------------------------------------------------------------------
+
+INPUTS, GLOBE = ("east", "north"), ("lon", "lat")
+
+
+def test_the_general_model_answers_for_the_plane_without_training(general):
+    frame = points_frame(60, seed=3)
+    request = general.request(frame[10:], frame[:10], Columns.named(inputs=INPUTS))
+    assert request.description == (
+        "Predicting 'depth' over 'east' and 'north' with 'general', at the points of the given "
+        "table."
+    )
+    assert request.remarks == []
+    answer = general.predict(frame[10:], frame[:10], inputs=INPUTS)
+    assert list(answer) == ["east", "north", "depth_mean", "depth_std", "depth_q05", "depth_q95"]
+    error = (answer["depth_mean"] - frame["depth"][:10]).abs()
+    assert error.median() < 0.05 * frame["depth"].std()
+    assert general.score(frame[10:], frame[:10], inputs=INPUTS)["depth"]["values"] == 10
+
+
+def test_sets_are_told_apart_and_every_value_column_is_predicted(general):
+    days = [points_frame(20, seed=s).assign(day=d) for s, d in ((1, "mon"), (2, "tue"))]
+    frame = pd.concat(days).assign(other=lambda table: -table["depth"])
+    answer = general.predict(frame, [[4.0, 4.0]], inputs=INPUTS, group="day")
+    assert answer["day"].tolist() == ["mon", "tue"]
+    np.testing.assert_allclose(answer["other_mean"], -answer["depth_mean"], atol=1e-6)
+    named = Columns.named(inputs=INPUTS, group="day")
+    assert " of 2 sets by 'day' with" in general.request(frame, 3, named).description
+
+
+def test_missing_values_of_points_are_filled(general):
+    frame = points_frame(30, seed=3)
+    holes = frame.assign(depth=frame["depth"].where(frame.index != 7))
+    filled = general.fill(holes, inputs=INPUTS)
+    assert filled["filled"].tolist().count("depth") == 1
+    assert abs(filled["depth"][7] - frame["depth"][7]) < 0.2
+    assert len(general.predict(holes, inputs=INPUTS)) == 1
+
+
+def stations(**columns) -> pd.DataFrame:
+    away = np.random.default_rng(0).uniform(-8, 8, (40, 2))
+    east = (away[:, 0] + 360) % 360 - 180  # around the date line
+    values = 20 + 3 * np.sin(away[:, 0] / 3)
+    return pd.DataFrame({"lon": east, "lat": away[:, 1] - 17, "temp": values} | columns)
+
+
+def test_longitudes_wrap_and_that_is_said(general):
+    frame = stations()
+    request = general.request(frame, [[180.0, -17.0], [-180.0, -17.0]], Columns.named(inputs=GLOBE))
+    assert "over 'lon' and 'lat' on the globe with 'general'" in request.description
+    assert "longitudes wrap" in request.remarks[0]
+    answer = request.predict()
+    assert answer["temp_mean"][0] == pytest.approx(answer["temp_mean"][1], abs=1e-9)
+    swapped = general.predict(frame, [[-17.0, 180.0]], inputs=GLOBE[::-1])
+    assert swapped["temp_mean"][0] == pytest.approx(answer["temp_mean"][0], abs=1e-6)
+
+
+def test_points_far_from_all_observations_are_warned_of(general):
+    frame = points_frame(30, seed=3)
+    with pytest.warns(ConvCNPWarning, match="depth: 1 of 2 asked points are farther from every"):
+        general.predict(frame, [[4.0, 4.0], [100.0, 4.0]], inputs=INPUTS)
+    with pytest.warns(ConvCNPWarning, match="temp: 1 of 2 asked points are farther"):
+        general.predict(stations(), [[-179.0, -17.0], [0.0, -17.0]], inputs=GLOBE)
+
+
+def test_what_is_no_model_of_points_says_so(general):
+    with pytest.raises(SettingError, match="was trained on series over a time, and takes no"):
+        convcnp.load("eq-convcnp").predict(points_frame(20), 3, inputs=INPUTS)
+    with pytest.raises(TableError, match="two different input columns and no time"):
+        general.predict(points_frame(20), 3, inputs=["east"])
+    with pytest.raises(TableError, match=r"Expected a column 'nord'.*did you mean 'north'"):
+        general.predict(points_frame(20), 3, inputs=["east", "nord"])
+    of_plane = replace(general, model=PlaneDictionary())
+    with pytest.raises(SettingError, match="have two input columns, got none"):
+        of_plane.predict(points_frame(20), 3)
+    assert len(of_plane.predict(points_frame(20), 2, inputs=INPUTS)) == 4
