@@ -10,7 +10,11 @@ from convcnp.errors import ConvCNPError, NonFiniteError, ShapeError
 from helpers import assert_equal, random_task, rebuilt
 
 nan, inf = float("nan"), float("inf")
-FIELDS = ["x_context", "y_context", "x_target", "y_target", "context_mask", "target_mask"]
+FIELDS = [
+    *("x_context", "y_context", "x_target", "y_target", "context_mask", "target_mask"),
+    *("context_error", "target_error"),
+]
+KINDS = ("context", "target")
 
 
 def zeros(*shape: int) -> Tensor:
@@ -136,7 +140,7 @@ def test_tasks_of_different_sizes_share_a_batch():
     assert stacked.batch_size == 4
     assert stacked.x_context.shape == (4, 6, 2)
     assert stacked.y_target.shape == (4, 5, 3)
-    for name, row in zip(FIELDS * 3, [0] * 6 + [1] * 6 + [3] * 6, strict=True):
+    for name, row in zip(FIELDS[:6] * 3, [0] * 6 + [1] * 6 + [3] * 6, strict=True):
         task = tasks[min(row, 2)]
         points = getattr(task, name).shape[1]
         assert_equal(getattr(stacked, name)[row, :points], getattr(task, name)[0], 0)
@@ -176,6 +180,8 @@ def test_a_stack_needs_tasks_of_one_form(other):
 
 def test_a_slice_takes_tasks_out_of_the_batch():
     task = random_task(batch_size=4, observed=0.5)
+    errors = {f"{kind}_error": getattr(task, f"{kind}_mask").double() for kind in KINDS}
+    task = rebuilt(task, **errors)
     part = task[1:3]
     assert part.batch_size == 2
     for name, values in fields_of(part).items():
@@ -184,7 +190,11 @@ def test_a_slice_takes_tasks_out_of_the_batch():
 
 
 def test_moving_a_task_moves_every_tensor_and_keeps_precisions():
-    task = Task(zeros(1, 2, 1).double(), zeros(1, 2, 1), zeros(1, 3, 1).double(), zeros(1, 3, 1))
+    task = Task(
+        *(zeros(1, 2, 1).double(), zeros(1, 2, 1), zeros(1, 3, 1).double(), zeros(1, 3, 1)),
+        context_error=zeros(1, 2, 1),
+        target_error=zeros(1, 3, 1).double(),
+    )
     moved = task.to("meta")
     for name, values in fields_of(moved).items():
         assert values.device.type == "meta"
@@ -347,3 +357,63 @@ def test_a_batch_is_a_sequence_of_batches_of_one():
     assert torch.equal(task[-1].y_context, task.y_context[2:])
     with pytest.raises(IndexError):
         task[3]
+
+
+# --- Standard errors ------------------------------------------------------------------------------
+
+
+def with_errors(**options):
+    return Task.from_arrays(
+        [0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.5, 1.5], context_error=[0.1, 0.2, 0.3], **options
+    )
+
+
+def test_errors_are_unknown_unless_given():
+    task = Task.from_arrays([0.0], [1.0], [0.5])
+    assert task.context_error is None
+    assert task.target_error is None
+
+
+def test_an_infinite_error_says_that_nothing_was_observed():
+    task = Task.from_arrays(
+        [0.0, 1.0], [1.0, nan], [2.0, 3.0], context_error=[inf, nan], target_error=[inf, 0.5]
+    )
+    assert not task.context_mask.any()
+    assert task.y_context.flatten().tolist() == [0.0, 0.0]
+    assert task.context_error.flatten().tolist() == [0.0, 0.0]
+    assert task.target_mask.flatten().tolist() == [False, True]
+
+
+@pytest.mark.parametrize("error", [-1.0, nan])
+def test_an_error_that_is_none_is_refused(error):
+    with pytest.raises(NonFiniteError, match=r"context_error must be zero or larger .* point 1"):
+        Task.from_arrays([0.0, 1.0], [1.0, 2.0], [2.0], context_error=[0.1, error])
+
+
+def test_errors_have_the_shape_of_the_outputs(unchecked):
+    with pytest.raises(ShapeError, match=r"target_error must be .*\(1, 2, 1\), got .*\(1, 1, 1\)"):
+        with_errors(target_error=[0.1])
+    with pytest.raises(ShapeError, match=r"context_error .* got list"):
+        Task(zeros(1, 1, 1), zeros(1, 1, 1), zeros(1, 1, 1), context_error=[0.1])
+
+
+def test_errors_go_where_their_points_go():
+    task = with_errors(target_error=[0.4, 0.5])
+    hidden = rebuilt(task, context_mask=torch.tensor([[[False], [True], [True]]]))
+    assert hidden.packed().context_error.flatten().tolist() == [0.2, 0.3]
+    assert task[0].target_error.flatten().tolist() == [0.4, 0.5]
+    last = task.of_context(lambda t: t[:, 2:]).of_targets(lambda t: t[:, :1])
+    assert last.context_error.flatten().tolist() == [0.3]
+    assert last.target_error.flatten().tolist() == [0.4]
+    assert last.x_target.flatten().tolist() == [0.5]
+    none = task.without_errors()
+    assert none.context_error is none.target_error is None
+    assert task.context_error is not None
+
+
+def test_stacking_pads_errors_and_takes_none_for_zero():
+    short = Task.from_arrays([0.0], [1.0], [0.5])
+    both = Task.stack([short, with_errors()])
+    assert both.context_error[..., 0].tolist() == [[0.0] * 3, [0.1, 0.2, 0.3]]
+    assert both.target_error is None
+    assert Task.stack([short, short]).context_error is None

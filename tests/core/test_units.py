@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
-from convcnp.core.units import AsIs, Fixed, Normaliser, OwnLevel, PerSeries, Units, typical_gap
+from convcnp.core.units import (
+    AsIs,
+    Fixed,
+    Normaliser,
+    OwnLevel,
+    OwnSize,
+    PerSeries,
+    Units,
+    typical_gap,
+)
 from helpers import assert_equal, random_task, rebuilt
 
 LEARNED = Fixed(gap=(2.0, 4.0), level=(10.0, -1.0), scale=(3.0, 0.5))
@@ -151,3 +160,27 @@ def test_what_is_learned_stands_in_where_the_context_shows_nothing():
     constant = random_task(2, 2)
     constant = rebuilt(constant, y_context=torch.full_like(constant.y_context, 5.0))
     assert OwnLevel(LEARNED).units(constant).scale.flatten().tolist() == [3.0, 0.5]
+
+
+def test_errors_are_in_the_units_of_outputs():
+    task = Task.from_arrays(
+        [0.0, 1.0], [[1.0, 2.0]] * 2, [0.5], None, [[3.0, 1.0]] * 2, [[6.0, 0.5]]
+    )
+    seen = Fixed(gap=(1.0,), level=(10.0, -1.0), scale=(3.0, 0.5)).units(task).to_model(task)
+    assert seen.context_error[0, 0].tolist() == [1.0, 2.0]
+    assert seen.target_error[0, 0].tolist() == [2.0, 1.0]
+
+
+def test_an_own_size_is_that_of_all_channels_and_of_nothing_else():
+    task = Task.from_arrays([0.0, 9.0], [[3.0, float("nan")], [float("nan"), -4.0]], [1.0])
+    units = OwnSize(gap=(2.0,), typical=7.0, origin=(1.0,)).units(task)
+    assert units.scale.flatten().tolist() == pytest.approx([12.5**0.5] * 2)
+    assert units.level.flatten().tolist() == [0.0, 0.0]
+    assert units.inputs(task.x_target).item() == 0.0
+    brighter = rebuilt(task, y_context=1e4 * task.y_context)
+    seen, seen_brighter = (
+        OwnSize(gap=(2.0,), typical=7.0).units(t).to_model(t) for t in (task, brighter)
+    )
+    torch.testing.assert_close(seen.y_context, seen_brighter.y_context)
+    nothing = rebuilt(task, context_mask=torch.zeros_like(task.context_mask))
+    assert OwnSize(gap=(1.0,), typical=7.0).units(nothing).scale.flatten().tolist() == [7.0, 7.0]

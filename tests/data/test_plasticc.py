@@ -129,14 +129,30 @@ def test_context_sizes_are_uniform_from_one_to_all_but_one(many):
 def test_errors_stand_where_the_fluxes_stand(many):
     source = PlasticcSource(max_flux=None)
     task = source.draw(30, seeded(5))
-    errors = replace(source, quantity="error").draw(30, seeded(5))
-    assert torch.equal(task.x_target, errors.x_target)
-    assert torch.equal(task.target_mask, errors.target_mask)
+    assert task.context_error is None
+    known = replace(source, errors=True).draw(30, seeded(5))
+    assert torch.equal(task.y_target, known.y_target)
     of_row = {(mjd, band): error for _, mjd, band, _, error in light_curve_rows(400)}
-    for i, point, band in errors.target_mask.nonzero().tolist()[:50]:
-        days = round(errors.x_target[i, point, 0].item() * 874 + 59400, 4)
-        error = errors.y_target[i, point, band] * FLUX_SCALE[band]
+    for i, point, band in known.target_mask.nonzero().tolist()[:50]:
+        days = round(known.x_target[i, point, 0].item() * 874 + 59400, 4)
+        error = known.target_error[i, point, band] * FLUX_SCALE[band]
         assert error.item() == pytest.approx(of_row[days, band])
+
+
+def test_units_change_the_numbers_and_not_the_points(many):
+    source = PlasticcSource(max_flux=None, errors=True)
+    paper, own, none = (
+        replace(source, units=units).draw(30, seeded(5)) for units in ("paper", "object", "none")
+    )
+    assert torch.equal(paper.target_mask, own.target_mask)
+    torch.testing.assert_close(own.x_context, paper.x_context)
+    for task, units in ((paper, "paper"), (own, "object")):
+        seen = plasticc.UNITS[units].units(none).to_model(none)
+        torch.testing.assert_close(task.y_target, seen.y_target)
+        torch.testing.assert_close(task.context_error, seen.context_error)
+    observed = own.context_mask.sum((1, 2))
+    size = (own.y_context**2).sum((1, 2))[observed > 0] / observed[observed > 0]
+    torch.testing.assert_close(size, torch.ones_like(size))
 
 
 def test_bright_objects_are_judged_but_not_trained_on(many):

@@ -1,6 +1,7 @@
 """What models of predators and prey, and of light curves, are judged by as well."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from convcnp import GaussianPredictive, Task
 from convcnp.data import lynx_hare
 from convcnp.data.functions import GPSource
 from convcnp.data.lotka_volterra import LotkaVolterraSource
-from convcnp.data.plasticc import PlasticcSource
+from convcnp.data.plasticc import FLUX_SCALE, PlasticcSource
 from convcnp.models.cnp import CNP
 from convcnp.paper.baselines import kaggle_gp
 from convcnp.paper.scores import constant, further_scores, light_curves, predator_prey
@@ -82,17 +83,52 @@ def test_a_score_is_the_mean_over_objects_of_the_mean_over_points(source):
     assert model["squared_error"] == pytest.approx(squares.mean().item(), rel=1e-5)
 
 
+def test_scores_are_those_of_the_fluxes_whatever_units_a_model_sees(source):
+    """A model that predicts nothing but the targets' errors has one score in all units."""
+
+    def exact_but_for_errors(task):
+        zero = torch.zeros(task.target_mask.shape, dtype=torch.float64)
+        return GaussianPredictive(task.y_target, zero + task.target_error, task.target_mask)
+
+    found = [
+        light_curves(exact_but_for_errors, replace(source, units=units, errors=True), SETTINGS)
+        for units in ("paper", "object", "none")
+    ]
+    paper, *others = (each["light_curves"]["all_points"]["model"] for each in found)
+    for other in others:
+        assert other == pytest.approx(paper, rel=1e-6, abs=1e-12)
+    assert paper["coverage90"] == 1.0
+    assert found[0]["light_curves"]["seconds_per_object"]["kaggle_gp"] > 0
+
+
+def test_a_squared_error_is_in_an_objects_own_size_as_well(source):
+    measured = replace(source, units="none", errors=True)
+
+    def nothing(task):
+        zero = torch.zeros(task.target_mask.shape, dtype=torch.float64)
+        return GaussianPredictive(zero, zero + 1, task.target_mask)
+
+    found = light_curves(nothing, measured, SETTINGS)["light_curves"]["all_points"]["model"]
+    expected = []
+    for task in fixed_tasks(measured, 12, TEST_SEEDS[SETTINGS.seed]):
+        for one in task:
+            asked = one.y_target[one.target_mask] ** 2
+            every = torch.cat([asked, one.y_context[one.context_mask] ** 2])
+            expected.append((asked.mean() / every.mean()).item())
+    assert found["own_squared_error"] == pytest.approx(sum(expected) / 12)
+
+
 def test_points_are_removed_where_the_bare_gp_fails(source, monkeypatch):
-    def half_failing(task, errors):
+    def half_failing(task):
         far = torch.where(task.y_target > 0, 100.0, 0.0).double()
-        mean = task.y_target + far  # exact below zero, hopeless above
-        return GaussianPredictive(mean, torch.ones_like(mean), task.target_mask)
+        mean = task.y_target + far * FLUX_SCALE  # exact below zero, hopeless above
+        return GaussianPredictive(mean, FLUX_SCALE.expand(mean.shape), task.target_mask)
 
     monkeypatch.setattr(kaggle_gp, "predict", half_failing)
     found = light_curves(standard, source, SETTINGS)["light_curves"]
     kept = found["kept_points"]["kaggle_gp"]
     assert kept["log_likelihood"] == pytest.approx(-0.5 * math.log(2 * math.pi))
-    assert kept["squared_error"] == 0.0
+    assert kept["squared_error"] < 1e-20
     assert found["all_points"]["kaggle_gp"]["log_likelihood"] < -1000
     assert 0.3 < found["removed_share"] < 0.7
     # An object all of whose points are removed counts no more; the others have finite scores.

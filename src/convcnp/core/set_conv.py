@@ -108,25 +108,33 @@ class SetConvEncoder(_SetConv):
         y: Float[Tensor, "B N Dy"],
         mask: Bool[Tensor, "B N Dy"],
         grid: Grid,
+        *,
+        weight: Float[Tensor, "B N Dy"] | None = None,
+        beside: Float[Tensor, "B N Dy"] | None = None,
     ) -> Float[Tensor, "B *G C"]:
-        """Return the densities, then the normalised data channels, one block for each power."""
-        observed = mask.to(y)
-        phi = torch.cat([observed, *(observed * y**k for k in range(1, self.powers + 1))], -1)
+        """Return the densities, then the normalised data channels, one block for each power.
+
+        Args:
+            weight: How much every observation counts, in place of one where the mask is true.
+            beside: Further numbers of every observation, averaged like outputs in a last block.
+        """
+        observed = mask.to(y) if weight is None else weight.to(y)
+        features = [y**k for k in range(1, self.powers + 1)]
+        features += [] if beside is None else [beside.to(y)]
+        phi = torch.cat([observed, *(observed * feature for feature in features)], -1)
         embedded = self._in_product if self._is_product(x, grid) else self._in_windows
-        return embedded(x, phi, grid)
+        return embedded(x, phi, grid, y.shape[2])
 
     def _in_windows(
-        self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid
+        self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid, densities: int
     ) -> Float[Tensor, "B *G C"]:
         window, start, fraction = self._window(x, grid)
-        densities = phi.shape[2] // (1 + self.powers)
         return spread(self.log_length_scale, fraction, phi, start, window, densities=densities)
 
     def _in_product(
-        self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid
+        self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid, densities: int
     ) -> Float[Tensor, "B *G C"]:
         first, *others = self._along(x, grid)
-        densities = phi.shape[2] // (1 + self.powers)
         for weight in reversed(others):
             phi = (weight[..., None] * phi[:, :, None]).flatten(2)
         sums = (first.mT @ phi).unflatten(-1, (*grid.shape[1:], -1))

@@ -13,7 +13,11 @@ from torch.nn.functional import pad
 
 from convcnp.errors import NonFiniteError, ShapeError
 
-_FIELDS = ("x_context", "y_context", "x_target", "y_target", "context_mask", "target_mask")
+_ERRORS = ("context_error", "target_error")
+_FIELDS = (
+    *("x_context", "y_context", "x_target", "y_target", "context_mask", "target_mask"),
+    *_ERRORS,
+)
 
 
 class Task:
@@ -22,6 +26,10 @@ class Task:
     The masks say which outputs are observed, channel by channel, so that tasks of different sizes
     share a batch and channels need not be observed at the same inputs. Whatever stands where a mask
     is false, NaN included, is ignored. An empty context is legal; an empty set of targets is not.
+
+    Where standard errors of the measurements are known, they stand beside the outputs. An infinite
+    one says that nothing was observed; zero is the same as none. Those of targets say how precise
+    the measurements are that a prediction will be compared with.
 
     Inputs keep the precision they come with (use float64 for time stamps): a model subtracts its
     grid's origin before it rounds anything to its own.
@@ -40,11 +48,19 @@ class Task:
         y_target: Tensor | None = None,  # (B, M, Dy)
         context_mask: Tensor | None = None,  # (B, N, Dy), boolean; all observed if left out
         target_mask: Tensor | None = None,  # (B, M, Dy), boolean; all asked for if left out
+        context_error: Tensor | None = None,  # (B, N, Dy); standard errors, unknown if left out
+        target_error: Tensor | None = None,  # (B, M, Dy)
     ) -> None:
         _check_points(x_context, y_context, x_target, y_target)
         channels = y_context.shape[2]
-        self.context_mask = _checked_mask("context_mask", context_mask, x_context, channels)
-        self.target_mask = _checked_mask("target_mask", target_mask, x_target, channels)
+        context_mask = _checked_mask("context_mask", context_mask, x_context, channels)
+        target_mask = _checked_mask("target_mask", target_mask, x_target, channels)
+        self.context_error, self.context_mask = _checked_error(
+            "context_error", context_error, context_mask
+        )
+        self.target_error, self.target_mask = _checked_error(
+            "target_error", target_error, target_mask
+        )
         self.x_context = _hidden("x_context", x_context, self.context_mask.any(-1, keepdim=True))
         self.y_context = _hidden("y_context", y_context, self.context_mask)
         self.x_target = _hidden("x_target", x_target, self.target_mask.any(-1, keepdim=True))
@@ -59,11 +75,14 @@ class Task:
         y_context: ArrayLike,
         x_target: ArrayLike,
         y_target: ArrayLike | None = None,
+        context_error: ArrayLike | None = None,
+        target_error: ArrayLike | None = None,
     ) -> Task:
         """Build one task from arrays or lists of shape (points,) or (points, dimensions).
 
         NaN in an output means that this channel was not observed there. A target whose outputs are
         all NaN is not asked for, and its prediction means nothing: leave `y_target` out to predict.
+        Standard errors have the shape of the outputs.
 
         Example:
             >>> task = Task.from_arrays([0.0, 1.0], [2.0, float("nan")], [0.5])
@@ -73,11 +92,15 @@ class Task:
         x_context, y_context, x_target = map(_as_points, (x_context, y_context, x_target))
         y_target = None if y_target is None else _as_points(y_target)
         target_mask = None if y_target is None else ~y_target.isnan()
-        return cls(x_context, y_context, x_target, y_target, ~y_context.isnan(), target_mask)
+        errors = (None if e is None else _as_points(e) for e in (context_error, target_error))
+        masks = (~y_context.isnan(), target_mask)
+        return cls(x_context, y_context, x_target, y_target, *masks, *errors)
 
     @classmethod
     def stack(cls, tasks: Sequence[Task]) -> Task:
         """Put tasks of different sizes into one batch; the padding is masked.
+
+        Tasks without errors among others with errors get errors of zero.
 
         Example:
             >>> short = Task.from_arrays([0.0], [1.0], [0.5])
@@ -96,8 +119,14 @@ class Task:
 
         def padded(name: str) -> Tensor | None:
             tensors = [getattr(task, name) for task in tasks]
-            if tensors[0] is None:
+            if all(tensor is None for tensor in tensors):
                 return None
+            if name in _ERRORS:
+                masks = [getattr(task, name.replace("error", "mask")) for task in tasks]
+                tensors = [
+                    mask.to(task.y_context) * 0 if tensor is None else tensor
+                    for tensor, mask, task in zip(tensors, masks, tasks, strict=True)
+                ]
             length = max(t.shape[1] for t in tensors)
             return torch.cat([pad(t, (0, 0, 0, length - t.shape[1])) for t in tensors])
 
@@ -121,11 +150,34 @@ class Task:
         def chosen(tensor: Tensor) -> Tensor:
             return tensor.gather(1, first.expand(-1, -1, tensor.shape[2]))
 
-        return Task(
-            *(chosen(self.x_context), chosen(self.y_context), self.x_target, self.y_target),
-            context_mask=chosen(self.context_mask),
-            target_mask=self.target_mask,
-        )
+        return self.of_context(chosen)
+
+    def of_context(self, chosen: Callable[[Tensor], Tensor]) -> Task:
+        """Choose context points by the same function of every tensor (B, N, ...) of theirs.
+
+        Example:
+            >>> x = torch.arange(4.0)[None, :, None]
+            >>> Task(x, x, x).of_context(lambda t: t[:, :1]).x_context.shape
+            torch.Size([1, 1, 1])
+        """
+        return self._with("context", chosen)
+
+    def of_targets(self, chosen: Callable[[Tensor], Tensor]) -> Task:
+        """Choose targets likewise."""
+        return self._with("target", chosen)
+
+    def _with(self, kind: str, chosen: Callable[[Tensor], Tensor]) -> Task:
+        fields = {name: getattr(self, name) for name in _FIELDS}
+        for name, tensor in fields.items():
+            if kind in name and tensor is not None:
+                fields[name] = chosen(tensor)
+        return Task(**fields)
+
+    def without_errors(self) -> Task:
+        """Forget the standard errors of context and targets."""
+        new = copy.copy(self)
+        new.context_error = new.target_error = None
+        return new
 
     def to(self, device: torch.device | str) -> Task:
         """Move every tensor to a device; precisions stay as they are."""
@@ -220,6 +272,28 @@ def _checked_mask(name: str, mask: Tensor | None, x: Tensor, channels: int) -> T
             f"shape {shape}, got {_described(mask)}; write {name}.bool() if it holds 0 and 1."
         )
     return mask
+
+
+def _checked_error(name: str, error: Tensor | None, mask: Tensor) -> tuple[Tensor | None, Tensor]:
+    """Return errors, zero where the mask is false, and the mask of what has a finite one."""
+    if error is None:
+        return None, mask
+    if not isinstance(error, Tensor) or not error.is_floating_point() or error.shape != mask.shape:
+        raise ShapeError(
+            f"{name} must be a floating-point tensor, one standard error per point and channel: "
+            f"expected shape {tuple(mask.shape)}, got {_described(error)}; leave it out where "
+            "errors are unknown."
+        )
+    mask = mask & (error != torch.inf)
+    error = torch.where(mask, error, 0)
+    if not (error >= 0).all():
+        task, point = torch.nonzero(~(error >= 0))[0, :2].tolist()
+        raise NonFiniteError(
+            f"{name} must be zero or larger wherever its mask is true, got "
+            f"{error[task, point].tolist()} at point {point} of task {task}; give a standard error "
+            "for every value, or none."
+        )
+    return error, mask
 
 
 def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:

@@ -45,6 +45,9 @@ class Units:
         def outputs(x: Tensor, y: Tensor) -> Tensor:
             return (y.double() - self.trend(x)) / self.scale
 
+        def errors(error: Tensor | None) -> Tensor | None:
+            return None if error is None else error.double() / self.scale
+
         y_target = task.y_target
         return Task(
             self.inputs(task.x_context),
@@ -53,6 +56,8 @@ class Units:
             None if y_target is None else outputs(task.x_target, y_target),
             task.context_mask,
             task.target_mask,
+            errors(task.context_error),
+            errors(task.target_error),
         )
 
     def to_user(self, x: Float[Tensor, "B M Dx"], predictive: Predictive) -> Predictive:
@@ -192,6 +197,37 @@ class OwnLevel:
             level=torch.where(count > 0, mean, learned.level),
             scale=torch.where(shows_spread, spread, learned.scale),
         )
+
+
+@dataclass(frozen=True)
+class OwnSize:
+    """Inputs in fixed units; outputs in multiples of each task's own size, of all channels alike.
+
+    The size is the root mean square of all that was observed. For outputs whose zero means
+    something and whose sizes differ by orders of magnitude, such as the fluxes of stars.
+
+    Args:
+        gap: What the model calls one, along each input.
+        typical: The size of a task without observations, or all of whose observations are zero.
+        origin: What the model calls zero, along each input.
+
+    Example:
+        >>> task = Task.from_arrays([0.0, 1.0], [[3.0, 0.0], [0.0, 4.0]], [2.0])
+        >>> round(OwnSize((1.0,), 1.0).units(task).scale[0, 0, 0].item(), 3)
+        2.5
+    """
+
+    gap: tuple[float, ...]
+    typical: float
+    origin: tuple[float, ...] = (0.0,)
+
+    def units(self, task: Task) -> Units:
+        """Return the units of every task, from its observations alone."""
+        fixed = Fixed(self.gap, (0.0,), (1.0,), self.origin).units(task)
+        seen = task.context_mask
+        squares = torch.where(seen, task.y_context.double() ** 2, 0).sum((1, 2), keepdim=True)
+        size = (squares / seen.sum((1, 2), keepdim=True).clamp(min=1)).sqrt()
+        return replace(fixed, scale=fixed.scale * torch.where(size > 0, size, self.typical))
 
 
 def typical_gap(x: Float[Tensor, "B N Dx"], mask: Tensor) -> Float[Tensor, "B 1 1"]:

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from convcnp.core.task import Task
-from convcnp.core.units import Fixed, Normaliser
+from convcnp.core.units import AsIs, Fixed, Normaliser, OwnSize
 from convcnp.data.files import Arrays, cached, data_file
 from convcnp.data.source import Familiar, Part
 from convcnp.data.splits import split
@@ -28,6 +28,17 @@ BANDS = ("u", "g", "r", "i", "z", "y")
 TIME_MEAN, TIME_SCALE = 5.94e4, 8.74e2  # days
 FLUX_MEAN = torch.tensor([1.26, -0.13, 3.73, 5.53, 6.43, 6.27], dtype=torch.float64)
 FLUX_SCALE = torch.tensor([163.0, 384.0, 341.0, 285.0, 269.0, 293.0], dtype=torch.float64)
+
+UNITS: dict[str, Normaliser] = {
+    "paper": Fixed(
+        gap=(TIME_SCALE,),
+        level=tuple(FLUX_MEAN.tolist()),
+        scale=tuple(FLUX_SCALE.tolist()),
+        origin=(TIME_MEAN,),
+    ),
+    "object": OwnSize(gap=(TIME_SCALE,), typical=30.0, origin=(TIME_MEAN,)),
+    "none": AsIs(),
+}
 
 _NAMES = [
     f"{name}.csv{ending}"
@@ -107,30 +118,32 @@ class PlasticcSource:
         part: Which objects: those to train on, to choose a model by, or to judge it by.
         max_flux: Objects with a larger normalised flux are neither trained on nor chosen by; all
             of them judge.
-        quantity: Whether tasks hold the fluxes, or in their places the errors of their measurement.
+        units: Those of the paper; multiples of each object's own size; or none, which leaves days
+            and fluxes as they are.
+        errors: Whether tasks hold the errors of the measurements.
     """
 
     # Paper: its normalising values are far below the standard deviations of this set, which a few
     # objects with fluxes up to 15,000 dominate. So it cannot have trained on those, and a Gaussian
     # likelihood learns little else from a batch with one of them.
-    options: ClassVar[tuple[str, ...]] = ("max_flux",)
+    options: ClassVar[tuple[str, ...]] = ("max_flux", "units", "errors")
     takes: ClassVar[Literal["tables"]] = "tables"
-    normaliser: ClassVar[Normaliser] = Fixed(
-        gap=(TIME_SCALE,),
-        level=tuple(FLUX_MEAN.tolist()),
-        scale=tuple(FLUX_SCALE.tolist()),
-        origin=(TIME_MEAN,),
-    )
     familiar: ClassVar[Familiar] = Familiar((0.0003, 0.5), largest=30.0, spacing=0.007)
 
     part: Literal["training"] | Part = "training"
     max_flux: float | None = 30.0
-    quantity: Literal["flux", "error"] = "flux"
+    units: Literal["paper", "object", "none"] = "paper"
+    errors: bool = False
     dim_x: int = 1
     dim_y: int = len(BANDS)
 
     def __post_init__(self) -> None:
         check_positive("max_flux", 1.0 if self.max_flux is None else self.max_flux)
+
+    @property
+    def normaliser(self) -> Normaliser:
+        """How days and fluxes get into the units of tasks."""
+        return UNITS[self.units]
 
     def curves(self) -> LightCurves:
         """Return the objects of this part, read when they are first asked for."""
@@ -159,14 +172,18 @@ class PlasticcSource:
         # At least one of each, as far as there are so many.
         unit = torch.rand(len(objects), dtype=torch.float64, generator=generator)
         num_context = (1 + (unit * (size - 1)).long()).clamp(max=size - 1)
-        x = (curves.days[row] - TIME_MEAN) / TIME_SCALE
-        return split(x[..., None], self._values(curves, row), num_context, observed)
-
-    def _values(self, curves: LightCurves, row: Int[Tensor, "B K"]) -> Float[Tensor, "B K 6"]:
-        """Return the values in those rows, normalised for each band."""
-        if self.quantity == "error":
-            return curves.error[row, None] / FLUX_SCALE
-        return ((curves.flux[row, None] - FLUX_MEAN) / FLUX_SCALE).float()
+        days, flux, error = (
+            values[row, None].double() for values in (curves.days, curves.flux, curves.error)
+        )
+        shape = observed.shape
+        task = split(
+            days,
+            flux.expand(shape),
+            num_context,
+            observed,
+            error.expand(shape) if self.errors else None,
+        )
+        return self.normaliser.units(task).to_model(task)
 
     def held_out(self, part: Part) -> PlasticcSource:
         """Return the source of objects that training never sees."""

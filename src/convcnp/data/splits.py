@@ -49,11 +49,13 @@ def split(
     y: Float[Tensor, "B K Dy"],
     num_context: Int[Tensor, " B"],
     observed: Bool[Tensor, "B K Dy"] | None = None,
+    error: Float[Tensor, "B K Dy"] | None = None,
 ) -> Task:
     """Make the first points of each task its context, as many as it is to have; the rest, targets.
 
     Args:
         observed: What was observed, channel by channel; everything if left out.
+        error: Standard errors of the outputs, where they are known.
     """
     is_context = (torch.arange(x.shape[1]) < num_context[:, None])[..., None].expand(y.shape)
     observed = torch.ones_like(is_context) if observed is None else observed
@@ -62,4 +64,6 @@ def split(
         *(x[:, :last], y[:, :last], x[:, first:], y[:, first:]),
         context_mask=(observed & is_context)[:, :last],
         target_mask=(observed & ~is_context)[:, first:],
+        context_error=None if error is None else error[:, :last],
+        target_error=None if error is None else error[:, first:],
     )

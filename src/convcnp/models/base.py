@@ -53,9 +53,19 @@ class Model(nn.Module):
         """Return the numbers at every target that the head makes a distribution of."""
 
     def forward(self, task: Task, **options: Any) -> Predictive:
-        """Return the predictive distribution at the targets; options are those of `raw`."""
+        """Return the predictive distribution at the targets; options are those of `raw`.
+
+        A model that knows errors predicts values, and so measurements with the targets' errors.
+        """
         self.check(task)
-        return self.to_predictive(self.raw(task, **options), task.target_mask)
+        return self.of_measurements(self.raw(task, **options), task)
+
+    def of_measurements(self, raw: Float[Tensor, "B M P"], task: Task) -> Predictive:
+        """Return the distribution that these numbers stand for, with the errors of the targets."""
+        of_values = self.to_predictive(raw, task.target_mask)
+        if task.target_error is None or not self.knows_errors:
+            return of_values
+        return of_values.affine(0.0, 1.0, task.target_error)
 
     def check(self, task: Task) -> None:
         """Refuse a task whose dimensions are not the model's."""
@@ -70,6 +80,14 @@ class Model(nn.Module):
     def dtype(self) -> torch.dtype:
         """The precision of the weights, and so of the predictions."""
         return next(self.parameters()).dtype
+
+    @property
+    def knows_errors(self) -> bool:
+        """Whether it tells values from errors of their measurement: by default, it does not.
+
+        Such a model ignores errors, and predicts what would be measured.
+        """
+        return False
 
     @property
     def receptive_radius(self) -> float:

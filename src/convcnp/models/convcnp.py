@@ -137,13 +137,17 @@ class ConvCNP(Model):
 
     def on_grid(self, task: Task, grid: Grid) -> Float[Tensor, "B M P"]:
         """Return what is decoded at every target, using this grid."""
-        y = task.y_context.to(self.embedding.weight.dtype)
-        h = self.encoder(task.x_context, y, task.context_mask, grid)  # (B, *G, C)
+        h = self.encoded(task, grid)  # (B, *G, C)
         field = Field(h, torch.zeros_like(h.flatten(0, -2)[0])).map(self.embedding)
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
         field = self.cnn(field).map(self.head).map(self.to_predictive.on_grid)
         return self.decoder(field, task.x_target, grid)  # (B, M, P)
+
+    def encoded(self, task: Task, grid: Grid) -> Float[Tensor, "B *G C"]:
+        """Return the context as a function on the grid."""
+        y = task.y_context.to(self.embedding.weight.dtype)
+        return self.encoder(task.x_context, y, task.context_mask, grid)
 
     def covering_grid(self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None) -> Grid:
         """Return the grid on which this task is predicted."""

@@ -29,16 +29,12 @@ def parts_of(
         near = sorted_context[start:stop]
         inside = ((near >= low) & (near <= high)).all(-1)
         context = by_position[start:stop][inside]
-        yield (
-            targets,
-            Task(
-                task.x_context[:, context],
-                task.y_context[:, context],
-                task.x_target[:, targets],
-                context_mask=task.context_mask[:, context],
-                target_mask=task.target_mask[:, targets],
-            ),
-        )
+        yield targets, _part(task, context, targets)
+
+
+def _part(task: Task, context: Tensor, targets: Tensor) -> Task:
+    near = task.of_context(lambda tensor: tensor[:, context])
+    return near.of_targets(lambda tensor: tensor[:, targets])
 
 
 def cut(

@@ -48,7 +48,7 @@ def predict_in_tiles(
     model.check(task)
     check_positive("cells_per_tile", cells_per_tile)
     raw = _raw_in_tiles(model, task, cells_per_tile, progress)
-    return model.to_predictive(raw, task.target_mask)
+    return model.of_measurements(raw, task)
 
 
 @torch.no_grad()

@@ -73,6 +73,9 @@ def average_repeats(task: Task) -> tuple[Task, Float[Tensor, "B 1 Dy"]]:
     freedom = seen.sum(1, keepdim=True) - inputs
     variance = (around**2).sum(1, keepdim=True) / freedom.clamp(min=1)
     share = (1 / count.clamp(min=1) * (count > 0)).sum(1, keepdim=True) / inputs.clamp(min=1)
+    error = task.context_error
+    if error is not None:  # of the averages
+        error = sums(error.gather(1, order).double() ** 2).sqrt() / count.clamp(min=1)
     # Relative to the smallest, the mean of equal inputs is exactly these.
     start = x[:, :1]
     away = torch.where(x.isfinite(), x - start, 0)
@@ -86,6 +89,8 @@ def average_repeats(task: Task) -> tuple[Task, Float[Tensor, "B 1 Dy"]]:
         y_target=task.y_target,
         context_mask=count > 0,
         target_mask=task.target_mask,
+        context_error=None if error is None else error.to(task.y_context),
+        target_error=task.target_error,
     )
     return different.packed(), (variance * (1 - share)).sqrt()
 

@@ -149,6 +149,11 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
         "grid-unet": _model("grid_convcnp:GridConvCNP.unet", head="make_pixel_head"),
         "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
         "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
+        "convcnp-measured": _model(
+            "measured:MeasuredConvCNP.residual",
+            before="convcnp:ConvCNP",
+            after="measured:MeasuredConvCNP",
+        ),
         "gp-dictionary": _model("dictionary.model:GaussianProcessDictionary.standard", head=None),
         "plane-dictionary": _model("dictionary.plane:PlaneDictionary.standard", head=None),
         "corrected-dictionary": _model("corrected:CorrectedDictionary", head=None),

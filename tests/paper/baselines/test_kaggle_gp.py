@@ -9,7 +9,7 @@ import torch
 from scipy.optimize import minimize
 
 from convcnp import GaussianPredictive, Task
-from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE, TIME_MEAN, TIME_SCALE
+from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE
 from convcnp.errors import MissingExtraError
 from convcnp.paper.baselines import kaggle_gp
 from convcnp.paper.baselines.kaggle_gp import (
@@ -122,52 +122,50 @@ def test_the_scale_is_the_flux_with_the_most_signal_for_its_noise():
     assert guessed_scale(np.array([0.0]), np.array([3.0])) == 3.0
 
 
-def tasks_of(curve, context):
+def task_of(curve, context):
     """Put the first points of a curve into a task as context, the others as targets."""
 
-    def task(values):
+    def by_band(values):
         y = np.full((len(values), 6), np.nan)
         y[np.arange(len(values)), curve.band] = values
-        x = (curve.days - TIME_MEAN) / TIME_SCALE
-        return Task.from_arrays(x[:context], y[:context], x[context:], y[context:])
+        return y[:context], y[context:]
 
-    mean, scale = (values.numpy()[curve.band] for values in (FLUX_MEAN, FLUX_SCALE))
-    return task((curve.flux - mean) / scale), task(curve.error / scale)
+    x = (curve.days[:context], curve.days[context:])
+    y, error = by_band(curve.flux), by_band(curve.error)
+    return Task.from_arrays(x[0], y[0], x[1], y[1], error[0], error[1])
 
 
-def test_predictions_of_a_task_are_the_fits_in_normalised_units():
+def test_predictions_of_a_task_are_the_fits():
     curve = made_up_curve(30)
     order = np.random.default_rng(1).permutation(30)
     curve = LightCurve(*(values[order] for values in curve))
-    task, errors = tasks_of(curve, 20)
-    predictive = kaggle_gp.predict(task, errors)
-    noisy = kaggle_gp.with_noise(predictive, errors)
+    task = task_of(curve, 20)
+    predictive = kaggle_gp.predict(task)
+    noisy = kaggle_gp.with_noise(predictive, task)
     mean, variance = fit(LightCurve(*(values[:20] for values in curve)))(
         curve.days[20:], curve.band[20:]
     )
     for i, band in enumerate(curve.band[20:]):
-        scale = FLUX_SCALE[band].item()
-        assert predictive.mean[0, i, band] * scale + FLUX_MEAN[band] == pytest.approx(mean[i])
-        assert (predictive.stddev[0, i, band] * scale) ** 2 == pytest.approx(variance[i])
+        assert predictive.mean[0, i, band] == pytest.approx(mean[i])
+        assert predictive.stddev[0, i, band] ** 2 == pytest.approx(variance[i])
         expected = variance[i] + curve.error[20 + i] ** 2
-        assert (noisy.stddev[0, i, band] * scale) ** 2 == pytest.approx(expected)
+        assert noisy.stddev[0, i, band] ** 2 == pytest.approx(expected)
     assert isinstance(noisy, GaussianPredictive)
     assert torch.equal(noisy.mask, task.target_mask)
 
 
 def test_without_observations_an_object_is_predicted_to_be_like_all_others():
-    task, errors = tasks_of(made_up_curve(6), 0)
-    predictive = kaggle_gp.predict(task, errors)
-    assert predictive.mean.abs().max() < 1e-9
-    assert predictive.stddev.flatten().tolist() == pytest.approx([1.0] * 36)
+    predictive = kaggle_gp.predict(task_of(made_up_curve(6), 0))
+    assert torch.equal(predictive.mean, FLUX_MEAN.expand(1, 6, 6))
+    assert torch.equal(predictive.stddev, FLUX_SCALE.expand(1, 6, 6))
 
 
 @pytest.mark.parametrize("context", [1, 2])
 def test_one_observation_is_enough(context):
-    task, errors = tasks_of(made_up_curve(6), context)
+    task = task_of(made_up_curve(6), context)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        predictive = kaggle_gp.predict(task, errors)
+        predictive = kaggle_gp.predict(task)
     assert predictive.log_prob(task.y_target).isfinite().all()
     assert (predictive.stddev[task.target_mask] > 0).all()
 

@@ -13,7 +13,7 @@ from numpy import ndarray
 
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.core.task import Task
-from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE, TIME_MEAN, TIME_SCALE
+from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE
 from convcnp.extras import import_extra
 
 WAVELENGTHS = np.array([3671.0, 4827.0, 6223.0, 7546.0, 8691.0, 9710.0])  # Angstrom, u to y
@@ -101,39 +101,36 @@ def biweight_location(values: Float[ndarray, " N"]) -> float:
     return float(median + (weight * offset).sum() / weight.sum())
 
 
-def predict(task: Task, errors: Task) -> GaussianPredictive:
+def predict(task: Task) -> GaussianPredictive:
     """Fit every object's context, and predict the fluxes at its targets, without their noise.
 
     Args:
-        task: Normalised fluxes, one band observed per point, as `PlasticcSource` draws them.
-        errors: The same with the errors of their measurement in their places.
+        task: Days, fluxes and the errors of their measurement, one band observed per point, as
+            `PlasticcSource(units="none", errors=True)` draws them.
     """
     # Without context there is nothing to fit, and an object is predicted to be like all others.
     shape = task.target_mask.shape
     mean, variance = (moment.repeat(*shape[:2], 1) for moment in (FLUX_MEAN, FLUX_SCALE**2))
     for i in task.context_mask.any((1, 2)).nonzero()[:, 0].tolist():
-        posterior = fit(context_curve(task[i], errors[i]))
+        posterior = fit(context_curve(task[i]))
         asked, band = task.target_mask[i].nonzero(as_tuple=True)
-        days = task.x_target[i, asked, 0] * TIME_SCALE + TIME_MEAN
+        days = task.x_target[i, asked, 0]
         moments = map(torch.from_numpy, posterior(days.numpy(), band.numpy()))
         mean[i, asked, band], variance[i, asked, band] = moments
-    stddev = variance.clamp(min=0).sqrt() / FLUX_SCALE
-    mean = (mean - FLUX_MEAN) / FLUX_SCALE
-    return GaussianPredictive(mean, stddev.clamp(min=_SMALLEST), task.target_mask)
+    stddev = variance.clamp(min=0).sqrt()
+    return GaussianPredictive(mean, torch.maximum(stddev, _SMALLEST * FLUX_SCALE), task.target_mask)
 
 
-def with_noise(predictive: GaussianPredictive, errors: Task) -> GaussianPredictive:
+def with_noise(predictive: GaussianPredictive, task: Task) -> GaussianPredictive:
     """Add the noise of the measurements that are predicted."""
-    assert errors.y_target is not None
-    stddev = (predictive.stddev**2 + errors.y_target**2).sqrt()
-    return GaussianPredictive(predictive.mean, stddev, predictive.mask)
+    assert task.target_error is not None
+    return predictive.affine(0.0, 1.0, task.target_error)
 
 
-def context_curve(task: Task, errors: Task) -> LightCurve:
-    """Return the context of a single task in physical units."""
+def context_curve(task: Task) -> LightCurve:
+    """Return the context of a single task."""
+    assert task.context_error is not None
     seen, band = task.context_mask[0].nonzero(as_tuple=True)
-    scale = FLUX_SCALE[band]
-    days = task.x_context[0, seen, 0] * TIME_SCALE + TIME_MEAN
-    flux = task.y_context[0, seen, band].double() * scale + FLUX_MEAN[band]
-    error = errors.y_context[0, seen, band] * scale
+    days = task.x_context[0, seen, 0]
+    flux, error = task.y_context[0, seen, band], task.context_error[0, seen, band]
     return LightCurve(days.numpy(), band.numpy(), flux.numpy(), error.numpy())

@@ -24,6 +24,7 @@ from convcnp.data.source import seeded
 from convcnp.models.base import Model
 from convcnp.paper.baselines import kaggle_gp
 from convcnp.paper.figures.shelf import Shelf
+from convcnp.paper.scores import predict_fluxes
 from convcnp.plots.drawing import (
     BLUE,
     ORANGE,
@@ -114,29 +115,35 @@ def _draw_populations(axes: Axes, model: Model, task: Task) -> None:
 @torch.no_grad()
 def _light_curves(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw six test objects, one per row, in six bands, by the ConvCNP and by the Kaggle GP."""
-    (row,) = shelf.known("table2", ["convcnpxl"], "plasticc-{row}")
+    row = shelf.known("table2", ["convcnp-ours", "convcnpxl"], "plasticc-{row}")[0]
     predictor = shelf.load("table2", f"plasticc-{row}")
     source = predictor.experiment.source().held_out("test")
     assert isinstance(source, PlasticcSource)
     figure = new_figure(6, len(BANDS), width=2.4, height=1.7)
-    tasks, errors = (
-        replace(source, quantity=quantity).draw(6, seeded(seed)) for quantity in ("flux", "error")
-    )
+    tasks = replace(source, units="none", errors=True).draw(6, seeded(seed))
     for i, start in enumerate(range(0, 6 * len(BANDS), len(BANDS))):
         panels = figure.axes[start : start + len(BANDS)]
-        _draw_light_curve(panels, predictor.model, tasks[i], errors[i])
+        _draw_light_curve(panels, predictor.model, source, tasks[i])
     for axes, band in zip(figure.axes, BANDS, strict=False):
         axes.set_title(band, fontsize="small")
     draw_legend(figure)
     return figure
 
 
-def _draw_light_curve(panels: Sequence[Axes], model: Model, task: Task, errors: Task) -> None:
+def _draw_light_curve(
+    panels: Sequence[Axes], model: Model, source: PlasticcSource, task: Task
+) -> None:
     assert task.y_target is not None
     (low, high), (first, last) = ranges(task)
-    x = dense_targets(torch.minimum(low, first).item(), torch.maximum(high, last).item(), 201)
-    dense = Task(task.x_context, task.y_context, x, context_mask=task.context_mask)
-    ours, theirs = model(dense), kaggle_gp.predict(dense, errors)
+    x = dense_targets(torch.minimum(low, first).item(), torch.maximum(high, last).item(), 401)
+    dense = Task(
+        task.x_context,
+        task.y_context,
+        x,
+        context_mask=task.context_mask,
+        context_error=task.context_error,
+    )
+    ours, theirs = predict_fluxes(model, source, dense), kaggle_gp.predict(dense)
     for channel, axes in enumerate(panels):
         draw_band(axes, x[0, :, 0], ours, channel=channel, label="ConvCNP: mean, 2 sd")
         draw_reference(axes, x[0, :, 0], theirs, channel=channel, label="Kaggle GP: mean, 2 sd")
