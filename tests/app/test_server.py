@@ -7,6 +7,7 @@ ENDPOINTS = {
     "/api/series/picture.png": {"table": "x"},
     "/api/playground": {"points": [], "low": 0, "high": 1},
     "/api/playground/function": {"kind": "eq", "seed": 1},
+    "/api/complete": {"picture": "x"},
 }
 
 
@@ -29,7 +30,7 @@ def test_models(visitor):
 def test_every_endpoint_is_described(visitor):
     described = visitor.get("/openapi.json").json
     posts = {path for path, methods in described["paths"].items() if "post" in methods}
-    assert posts == {*ENDPOINTS, "/api/tables", "/api/examples/{name}"}
+    assert posts == {*ENDPOINTS, "/api/tables", "/api/pictures", "/api/examples/{name}"}
     for methods in described["paths"].values():
         for method in methods.values():
             assert method["description"]

@@ -168,3 +168,39 @@ class Drawn(BaseModel):
     y: list[float]
     points: list[tuple[float, float]]
     hidden: list[tuple[float, float]]
+
+
+# --- Pictures -------------------------------------------------------------------------------------
+
+
+class UploadedPicture(BaseModel):
+    """A picture that was decoded."""
+
+    picture: str
+    name: str
+    width: int
+    height: int
+    missing: int
+
+
+class PictureQuestion(Body):
+    """Which pixels of a picture are missing, and the model that is to fill them.
+
+    The mask has a bit for every pixel, row by row and the largest bit of a byte first, as base64.
+    """
+
+    picture: Name
+    model: Name | None = None
+    keep: Annotated[float, Field(gt=0, lt=1)] | None = None
+    seed: Seed = 1
+    mask: Annotated[str, Field(max_length=6 * 2**20)] | None = None
+
+
+class Completed(BaseModel):
+    """What came of a picture; its images are asked for by name."""
+
+    completion: str
+    sentence: str
+    warnings: list[str]
+    doubt: float  # the largest standard deviation
+    command: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from convcnp.app.questions import (
     ViewQuestion,
 )
 from convcnp.app.uploads import warnings_heard
+from convcnp.app.words import command
 from convcnp.errors import SettingError
 from convcnp.frames.columns import Columns
 from convcnp.frames.gaps import gaps_of, usual_steps
@@ -183,12 +183,8 @@ def as_command(name: str, question: SeriesQuestion) -> str:
         "convcnp predict 'my level.csv' --time day --model general --ahead 7 --quantiles \
 0.05,0.25,0.75,0.95"
     """
-    words = ["convcnp", "predict", name]
-    for option, value in _options(question).items():
-        for each in value if isinstance(value, list) else [value]:
-            words += [f"--{option}", str(each)]
-    words += ["--quantiles", ",".join(map(str, LEVELS))]
-    return shlex.join(words)
+    levels = ",".join(map(str, LEVELS))
+    return command("predict", name, _options(question) | {"quantiles": levels})
 
 
 def as_python(name: str, question: SeriesQuestion) -> str:

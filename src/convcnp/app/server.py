@@ -3,40 +3,43 @@
 # No `from __future__ import annotations`: FastAPI reads the annotations of endpoints.
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, FastAPI, Header, Query, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import PlainTextResponse, Response, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel
-from starlette.exceptions import HTTPException
 
-from convcnp import __version__
-from convcnp.app import playground, series
+from convcnp.app import figures, pictures, playground, series
 from convcnp.app.examples import EXAMPLES, example
 from convcnp.app.lanes import Deadline, Lane
 from convcnp.app.limits import Limits
 from convcnp.app.questions import (
+    Completed,
     Curve,
     CurveQuestion,
     Drawn,
     DrawQuestion,
+    PictureQuestion,
     PlaygroundQuestion,
     SeriesQuestion,
     Shipped,
     Understanding,
+    UploadedPicture,
     UploadedTable,
     ViewQuestion,
 )
-from convcnp.app.refusals import GoneError, Refusal, refused
+from convcnp.app.refusals import HANDLERS
 from convcnp.app.shelf import Page, Shelf
 from convcnp.app.shipped import Models
 from convcnp.app.uploads import read_upload, warnings_heard
-from convcnp.errors import ConvCNPError, ShapeError
+from convcnp.errors import ConvCNPError
+from convcnp.predict.completion import default_model
+from convcnp.training.provenance import versions
 
 STATIC = Path(__file__).with_name("static")
 _BEAT = 5.0  # seconds between signs of life to an open page
@@ -46,8 +49,8 @@ _BEAT = 5.0  # seconds between signs of life to an open page
 class Desk:
     """What the endpoints share: models, pages and threads.
 
-    Tables and the decoding of pictures have one thread: both filter warnings, which are the whole
-    process's. Whoever plays or looks at the page does not wait for it.
+    Tables and pictures have one thread: reading and predicting them filters warnings, which are the
+    whole process's. Whoever plays or looks at the page does not wait for it.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -56,12 +59,12 @@ class Desk:
     def __post_init__(self) -> None:
         seconds = self.limits.seconds
         self.shelf = Shelf(self.limits)
-        self.tables = Lane("tables", threads=1, waiting=8, seconds=seconds)
+        self.work = Lane("tables and pictures", threads=1, waiting=8, seconds=seconds)
         self.playground = Lane("the playground", threads=2, waiting=64, seconds=seconds)
 
     def close(self) -> None:
         """Start no more work."""
-        for lane in (self.tables, self.playground):
+        for lane in (self.work, self.playground):
             lane.close()
 
 
@@ -120,6 +123,13 @@ async def list_models(desk: AtDesk) -> list[Shipped]:
     return desk.models.listed
 
 
+@router.get("/models/{name}/figure.png", response_class=Response)
+async def draw_model(name: str, desk: AtDesk) -> Response:
+    """Return a figure of what a model predicts."""
+    content = await desk.work.run(lambda _: figures.figure(desk.models[name]))
+    return Response(content, media_type="image/png")
+
+
 # --- Series ---------------------------------------------------------------------------------------
 
 
@@ -156,7 +166,7 @@ async def _keep_table(desk: Desk, page: Page, name: str, content: bytes) -> Resp
             warnings=heard,
         )
 
-    return as_json(await desk.tables.run(work))
+    return as_json(await desk.work.run(work))
 
 
 @router.post("/series/understanding", response_model=Understanding)
@@ -167,7 +177,7 @@ async def understand_series(question: ViewQuestion, desk: AtDesk, page: OfPage) 
     def work(deadline: Deadline) -> Understanding:
         return series.understand(upload, question, desk.models[question.model])
 
-    return as_json(await desk.tables.run(work))
+    return as_json(await desk.work.run(work))
 
 
 @router.post("/series/curve", response_model=Curve)
@@ -178,7 +188,7 @@ async def predict_curve(question: CurveQuestion, desk: AtDesk, page: OfPage) -> 
     def work(deadline: Deadline) -> Curve:
         return series.curve(upload, question, desk.models[question.model], deadline)
 
-    return as_json(await desk.tables.run(work))
+    return as_json(await desk.work.run(work))
 
 
 @router.post("/series/answer.csv", response_class=PlainTextResponse)
@@ -189,7 +199,7 @@ async def download_answer(question: SeriesQuestion, desk: AtDesk, page: OfPage) 
     def work(deadline: Deadline) -> str:
         return series.answer_csv(upload, question, desk.models[question.model], deadline)
 
-    return Response(await desk.tables.run(work), media_type="text/csv")
+    return Response(await desk.work.run(work), media_type="text/csv")
 
 
 @router.post("/series/picture.png", response_class=Response)
@@ -200,7 +210,7 @@ async def download_picture(question: SeriesQuestion, desk: AtDesk, page: OfPage)
     def work(deadline: Deadline) -> bytes:
         return series.picture(upload, question, desk.models[question.model], deadline)
 
-    return Response(await desk.tables.run(work), media_type="image/png")
+    return Response(await desk.work.run(work), media_type="image/png")
 
 
 # --- Playground -----------------------------------------------------------------------------------
@@ -218,67 +228,104 @@ async def draw_function(question: DrawQuestion, desk: AtDesk) -> Response:
     return as_json(await desk.playground.run(lambda _: playground.draw(question)))
 
 
-# --- Errors ---------------------------------------------------------------------------------------
+# --- Pictures -------------------------------------------------------------------------------------
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    assert isinstance(error, ConvCNPError)
-    return refused(error)
+@router.post("/pictures", response_model=UploadedPicture)
+async def upload_picture(
+    request: Request, desk: AtDesk, page: OfPage, name: FileName = "picture.png"
+) -> Response:
+    """Decode a picture, and keep it while the page is open."""
+    content = await request.body()
 
-
-async def _refuse_body(request: Request, error: Exception) -> Response:
-    """Put what pydantic found into a sentence."""
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
-    return refused(
-        ShapeError(
-            f"Expected a request as the API describes it, got one whose {where or 'body'} is not: "
-            f"{first['msg'][:1].lower()}{first['msg'][1:]}; see /api.html."
+    def work(deadline: Deadline) -> UploadedPicture:
+        picture = pictures.Picture.read(content, name, desk.limits)
+        height, width = picture.photo.shape
+        return UploadedPicture(
+            picture=page.keep(picture),
+            name=name,
+            width=width,
+            height=height,
+            missing=int(picture.photo.missing.sum()),
         )
-    )
+
+    return as_json(await desk.work.run(work))
 
 
-async def _refuse_http(request: Request, error: Exception) -> Response:
-    """Answer what the framework refuses; it hides our own reason while a body is read."""
-    assert isinstance(error, HTTPException)
-    if isinstance(error.__cause__, ConvCNPError):
-        return refused(error.__cause__)
-    found = GoneError(
-        f"Expected a question of the API, got {request.method} {request.url.path[:100]} "
-        f"({error.detail}); see /api.html."
-    )
-    found.status = error.status_code
-    return refused(found)
+@router.get("/pictures/{name}.png", response_class=Response)
+async def show_picture(name: str, desk: AtDesk, page: OfPage) -> Response:
+    """Return a picture of this page as it was decoded, upright."""
+    picture = page.find(pictures.Picture, name)
+    return Response(await desk.work.run(lambda _: picture.png()), media_type="image/png")
 
 
-async def _apologise(request: Request, error: Exception) -> Response:
-    """Answer a mistake of ours, or that memory ran out; the log has the rest."""
-    sentence = (
-        "Expected this to fit into memory, but there is not enough; ask for less at once."
-        if isinstance(error, MemoryError)
-        else "Expected an answer, but the server made a mistake, which its terminal shows; please "
-        "report it."
-    )
-    refusal = Refusal(sentence)
-    refusal.status = 500
-    return refused(refusal)
+@router.post("/complete", response_model=Completed)
+async def complete_picture(
+    question: PictureQuestion, desk: AtDesk, page: OfPage
+) -> StreamingResponse:
+    """Fill the missing pixels of a picture; lines of JSON say how far it is, the last what came."""
+    picture = page.find(pictures.Picture, question.picture)
+    predictor = desk.models[question.model or default_model()]
+
+    def work(deadline: Deadline) -> Completed:
+        found = pictures.complete(picture, question, predictor, deadline)
+        return Completed(
+            completion=page.keep(found),
+            sentence=found.sentence,
+            warnings=found.warnings,
+            doubt=found.largest,
+            command=pictures.as_command(picture.name, question, predictor.name),
+        )
+
+    lines = told(desk.work, work)
+    first = await anext(lines)  # what is refused at once is refused with its status
+
+    async def rest() -> AsyncIterator[str]:
+        yield first
+        async for line in lines:
+            yield line
+
+    return StreamingResponse(rest(), media_type="application/x-ndjson")
+
+
+async def told(lane: Lane, work: Callable[[Deadline], BaseModel]) -> AsyncIterator[str]:
+    """Yield lines of JSON while some work is done: how far it is, and at last the answer."""
+    loop, queue = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+
+    def tell(done: int, total: int) -> None:
+        line = json.dumps({"done": done, "total": total}) + "\n"
+        loop.call_soon_threadsafe(queue.put_nowait, line)
+
+    task = asyncio.create_task(lane.run(work, tell))
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    has_begun = False
+    while (line := await queue.get()) is not None:
+        has_begun = True
+        yield line
+    try:
+        yield (await task).model_dump_json() + "\n"
+    except ConvCNPError as error:
+        if not has_begun:
+            raise
+        yield json.dumps({"error": str(error)}) + "\n"
+
+
+@router.get("/completions/{name}/{part}.png", response_class=Response)
+async def show_completion(name: str, part: pictures.Part, desk: AtDesk, page: OfPage) -> Response:
+    """Return what was given, what came of it, or the doubt about it."""
+    found = page.find(pictures.Completion, name)
+    return Response(await desk.work.run(lambda _: found.part(part)), media_type="image/png")
 
 
 def build_api(desk: Desk) -> FastAPI:
     """Return the endpoints and the static page, without any door."""
     app = FastAPI(
         title="convcnp",
-        version=__version__,
+        version=versions()["convcnp"],
         summary="The questions that the page asks.",
         docs_url=None,  # it would load scripts from elsewhere; api.html shows the same
         redoc_url=None,
-        exception_handlers={
-            ConvCNPError: _refuse,
-            RequestValidationError: _refuse_body,
-            HTTPException: _refuse_http,
-            Exception: _apologise,
-        },
+        exception_handlers=HANDLERS,
     )
     app.state.desk = desk
     app.include_router(router)

@@ -2,11 +2,13 @@
 
 import { connect, connection } from "./api.js";
 import { redrawCharts } from "./chart.js";
+import * as models from "./models.js";
 import { find } from "./page.js";
+import * as pictures from "./pictures.js";
 import * as playground from "./playground.js";
 import * as series from "./series.js";
 
-const PARTS = { series, playground };
+const PARTS = { series, playground, pictures, models };
 
 function show() {
   const name = location.hash.slice(1) in PARTS ? location.hash.slice(1) : "series";
