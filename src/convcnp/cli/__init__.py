@@ -59,6 +59,7 @@ for _command in (
         experiments.models,
         paper.table,
         paper.compare,
+        paper.compare_photographs,
         paper.figure,
         complete.complete,
         page.app,
