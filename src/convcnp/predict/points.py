@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from convcnp.core.units import typical_gap
 from convcnp.data.simulated_fields import SimulatedFields
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
-from convcnp.errors import SettingError
+from convcnp.errors import ConvCNPWarning, SettingError
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.containers import Container
 from convcnp.frames.points import PointsTable, point_targets
@@ -21,8 +22,7 @@ from convcnp.models.base import Model
 from convcnp.models.sphere import in_space
 from convcnp.predict.batches import Predictions, nearest
 from convcnp.predict.cautions import POINTS, Words
-from convcnp.predict.job import Job
-from convcnp.predict.request import Request
+from convcnp.predict.request import Job, Request
 
 _FAR = 6.0  # typical distances between neighbours
 
@@ -64,11 +64,10 @@ class PointsRequest(Request):
     def remarks(self) -> list[str]:
         """How the inputs are taken, where that could be otherwise."""
         if self.table.longitude is None:
-            return super().remarks
+            return []
         return [
-            *super().remarks,
             f"{self.columns.over} are taken for degrees: longitudes wrap, and distances are those "
-            "on a globe. Under other names they would be a plane's.",
+            "on a globe. Under other names they would be a plane's."
         ]
 
     def _check_samples(self, samples: int) -> None:
@@ -79,12 +78,13 @@ class PointsRequest(Request):
                 "in the plane; leave them out."
             )
 
-    def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
+    def warn(self, job: Job, found: Predictions) -> None:
         """Say where the data lies outside what the model knows, and which points are far off."""
-        yield from super()._cautions(job, found)
+        super().warn(job, found)
         text = _far_away(self.table, job, self.targets.inputs.x, self.targets.inputs.starts)
         if text:
-            yield text
+            about = ", ".join(map(str, job.names))
+            warnings.warn(f"{about}: {text}", ConvCNPWarning, stacklevel=5)
 
 
 def _learned(source: TableSource, named: Columns) -> Columns:

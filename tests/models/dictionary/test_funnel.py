@@ -1,6 +1,11 @@
+import math
+
 import torch
 
-from convcnp.models.dictionary.funnel import best, chosen
+from convcnp.models.dictionary.catalogue import assembled
+from convcnp.models.dictionary.evidence import Frame, Prior
+from convcnp.models.dictionary.funnel import Funnel, best, chosen, ranked
+from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.series import prepared
 
 
@@ -27,3 +32,20 @@ def test_stretches_are_central_and_of_long_series_several():
     (middle,) = short.stretches(48)
     assert (middle.x[0], middle.x[-1]) == (76, 123)
     assert [part.num_points for part in long.stretches(48)] == [48] * 4
+
+
+def test_varied_entries_explain_more_than_those_of_a_catalogue():
+    """The only entry is not as it should be: length 5.7 and noise 0.02."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.arange(120).double()
+    covariance = torch.exp(-0.5 * ((x[:, None] - x) / 5.7) ** 2) + 0.02 * torch.eye(120).double()
+    white = torch.randn(120, generator=generator, dtype=torch.float64)
+    series = prepared(x, torch.linalg.cholesky(covariance) @ white)
+    only = assembled([({(EQ, 3.0, math.inf, 0.0): 1.0}, (0.1,))], [0.0], [0])
+    frame, prior = Frame.of(series), Prior()
+
+    def evidence(rounds: int) -> float:
+        entries = Funnel(rounds=rounds)(only, series, frame, prior)
+        return ranked(entries, series, 200, frame, prior).max().item()
+
+    assert evidence(2) > evidence(1) + 1 > evidence(0) + 2

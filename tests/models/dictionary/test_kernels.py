@@ -8,9 +8,9 @@ from convcnp.models.dictionary.kernels import rhythm
 from convcnp.models.gaussian_process import EQ, Matern52
 
 
-def test_the_dictionary_holds_some_four_hundred_entries():
+def test_the_dictionary_holds_some_three_hundred_entries():
     entries = entries_for(Catalogue(), [7.0, 30.0], 100)
-    assert 300 <= len(entries) <= 450
+    assert 250 <= len(entries) <= 350
 
 
 def test_every_kernel_has_variance_one_and_no_negative_eigenvalue():
@@ -41,7 +41,7 @@ def test_a_rhythm_repeats_and_has_mean_zero(sharpness):
 
 def test_taking_some_entries_leaves_them_as_they_are():
     entries = entries_for(Catalogue(), [7.0], 50)
-    chosen = torch.tensor([250, 3, 77])
+    chosen = torch.tensor([180, 3, 77])
     lag = torch.linspace(0, 20, 9).double()
     some = entries[chosen]
     torch.testing.assert_close(

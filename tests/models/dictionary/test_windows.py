@@ -43,16 +43,25 @@ def test_predictions_do_not_jump_at_a_seam():
             assert ((mean[:, 0] - mean[:, 1]).abs() < 1e-3 * scale[:, 0]).all()
 
 
-def test_windows_predict_nearly_what_the_whole_would(monkeypatch):
-    x, y = long_series(700)
+def rough(n: int = 700) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(2)
+    return np.arange(float(n)), 0.3 * np.cumsum(rng.standard_normal(n)) + rng.standard_normal(n)
+
+
+# A season is known better from the whole series than from any window: that is not the seam's doing.
+@pytest.mark.parametrize(
+    "values, average, largest", [(rough(), 0.02, 0.06), (long_series(700), 0.04, 0.1)]
+)
+def test_windows_predict_nearly_what_the_whole_would(monkeypatch, values, average, largest):
+    x, y = values
     task = Task.from_arrays(x, y, x[:-1] + 0.4)
     model = GaussianProcessDictionary()
     cut = model(task)
     monkeypatch.setattr("convcnp.models.dictionary.windows._WHOLE", 10_000)
     whole = model(task)
     away = (cut.mean - whole.mean).abs() / whole.stddev
-    assert away.mean() < 0.1
-    assert away.max() < 0.5
+    assert away.mean() < average
+    assert away.max() < largest
 
 
 def test_a_long_series_is_shifted_and_reordered_without_a_trace():

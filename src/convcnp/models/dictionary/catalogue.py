@@ -27,7 +27,7 @@ class Catalogue:
         slow: Of the slow part of sums, EQ.
         fast: Of their fast part, Matern-3/2.
         shares: Of the fast part's variance in a sum.
-        sharpness: Of the periodic factor: a pure sine, and a pointed season.
+        sharpness: Of the periodic factor: a pure sine, a round season, and a pointed one.
         drifts: Length scales of a season's change, in periods; infinite for an exact one.
         damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
@@ -37,13 +37,13 @@ class Catalogue:
         few_noises: For kernels of several.
     """
 
-    smooth: tuple[float, ...] = (1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0, 25.0, 40.0, 80.0)
-    rough: tuple[float, ...] = (1.5, 3.0, 6.0, 12.0, 25.0, 50.0, 100.0, 250.0)
-    roughest: tuple[float, ...] = (1.5, 4.0, 10.0, 25.0, 60.0, 200.0)
+    smooth: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 80.0)
+    rough: tuple[float, ...] = (1.5, 4.0, 10.0, 25.0, 60.0, 200.0)
+    roughest: tuple[float, ...] = (1.5, 5.0, 20.0, 80.0)
     slow: tuple[float, ...] = (10.0, 25.0, 60.0, 150.0)
     fast: tuple[float, ...] = (1.5, 4.0)
     shares: tuple[float, ...] = (0.1, 0.5)
-    sharpness: tuple[float, ...] = (0.0, 1.5)
+    sharpness: tuple[float, ...] = (0.0, 1.0, 4.0)
     drifts: tuple[float, ...] = (2.5, 8.0, math.inf)
     damped: tuple[float, ...] = (0.7, 2.0, 6.0)
     beside: tuple[tuple[int, float, float], ...] = (
@@ -54,8 +54,8 @@ class Catalogue:
     )
     within: tuple[float, ...] = (0.15, 0.5)
     aside: float = 0.15
-    noises: tuple[float, ...] = (1e-5, 1e-3, 1e-2, 0.06, 0.3, 1.5)
-    few_noises: tuple[float, ...] = (1e-4, 0.02, 0.3)
+    noises: tuple[float, ...] = (1e-5, 1e-3, 0.03, 0.5)
+    few_noises: tuple[float, ...] = (1e-3, 0.1)
 
     def plain(self) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield the kernels without a period, and their noise levels."""

@@ -73,13 +73,40 @@ def _coordinates(x: Float[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What the evidence of every entry needs to know of a series, or of several together."""
+class Lines:
+    """The mean of every entry, form and trend: how well it is known, and what it probably is."""
 
-    log_determinant: Float[Tensor, "e t"]
-    squares: Float[Tensor, "e r t"]
+    precision: Float[Tensor, "e t h h"]  # G
+    estimate: Float[Tensor, "e r t h"]
+
+
+@dataclass(frozen=True)
+class Summary:
+    r"""What the evidence of every entry needs to know of a series, or of several together.
+
+    With :math:`L L^\top = K + \Sigma`, whitened means :math:`A = L^{-1} H^\top` and values
+    :math:`u = L^{-1} z`: sums of squares and products, which add up over independent stretches.
+    """
+
+    log_determinant: Float[Tensor, " e"]  # of K + Sigma
+    gram: Float[Tensor, "e h h"]  # A'A
+    projected: Float[Tensor, "e r h"]  # u'A
+    squares: Float[Tensor, "e r"]  # u'u
     freedom: float  # observations less one, for the constant
     log_volume: Float[Tensor, " r"]
+
+    def lines(self, prior: Prior) -> Lines:
+        r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
+        trends = torch.tensor(prior.trends).to(self.gram)
+        precision = self.gram[:, None].repeat(1, len(trends), 1, 1)
+        precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
+        estimate = torch.linalg.solve_ex(precision, self.projected.mT[:, None])[0]
+        return Lines(precision, estimate.permute(0, 3, 1, 2))
+
+    def left_over(self, lines: Lines) -> Float[Tensor, "e r t"]:
+        r"""Return the squares beside the line, :math:`Q = u^\top u - u^\top A \hat\beta`."""
+        explained = (self.projected[:, :, None] * lines.estimate).sum(3)
+        return (self.squares[:, :, None] - explained).clamp(min=0)
 
     def log_evidence(self, prior: Prior) -> Float[Tensor, "e r t"]:
         r"""Return the log marginal likelihood of the observations, up to a constant.
@@ -88,24 +115,35 @@ class Summary:
                   - \Big(a + \frac{N - 1}{2}\Big) \log \Big(b + \frac Q2\Big)
                   + \log \Big|\frac{dz}{dy}\Big| + \log p(\tau)
         """
-        scale = (prior.rate + self.squares / 2).log()
+        lines = self.lines(prior)
+        scale = (prior.rate + self.left_over(lines) / 2).log()
+        trends, shares = (torch.tensor(t).to(scale).log() for t in (prior.trends, prior.shares))
+        slopes = self.gram.shape[1] - 1
+        determinant = self.log_determinant[:, None] + _log_det(lines.precision)
+        determinant = (determinant + 2 * slopes * trends)[:, None]  # (e, 1, t)
         shape = prior.freedom + self.freedom / 2
-        evidence = self.log_volume[:, None] - 0.5 * self.log_determinant[:, None] - shape * scale
-        evidence = evidence + torch.tensor(prior.shares).to(evidence).log()
+        evidence = self.log_volume[:, None] - 0.5 * determinant - shape * scale + shares
         return evidence.nan_to_num(nan=-torch.inf, posinf=-torch.inf)
 
     def variance(self, prior: Prior) -> Float[Tensor, "e r t"]:
         """Return the scale's posterior: the squared scale of a Student-t distribution."""
-        return (2 * prior.rate + self.squares) / (2 * prior.freedom + self.freedom)
+        squares = self.left_over(self.lines(prior))
+        return (2 * prior.rate + squares) / (2 * prior.freedom + self.freedom)
 
 
 def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
-    """Add up what independent stretches of a series say; where they overlap, only a share."""
+    """Add up what independent stretches of a series say; where they overlap, only a share.
+
+    They have one mean, if it was in the same frame in all of them.
+    """
+
+    def total(name: str) -> Tensor:
+        return share * torch.stack([getattr(each, name) for each in summaries]).sum(0)
+
     return Summary(
-        share * torch.stack([each.log_determinant for each in summaries]).sum(0),
-        share * torch.stack([each.squares for each in summaries]).sum(0),
-        share * sum(each.freedom for each in summaries),
-        share * torch.stack([each.log_volume for each in summaries]).sum(0),
+        *(total("log_determinant"), total("gram"), total("projected"), total("squares")),
+        freedom=share * sum(each.freedom for each in summaries),
+        log_volume=total("log_volume"),
     )
 
 
@@ -123,24 +161,17 @@ class Variants:
 
 @dataclass(frozen=True)
 class Factored:
-    r"""All entries' Cholesky factors of one series, and what follows from them.
-
-    With :math:`L L^\top = K + \Sigma`, whitened means :math:`A = L^{-1} H^\top` and values
-    :math:`u = L^{-1} z`, the mean's precision is :math:`G = A^\top A + \text{diag}(0, \tau^{-2})`,
-    its estimate :math:`\hat\beta = G^{-1} A^\top u`, and the sum of squares left over
-    :math:`Q = u^\top u - u^\top A \hat\beta`.
-    """
+    """All entries' Cholesky factors of one series, and what follows from them."""
 
     factor: Float[Tensor, "e n n"]
     means: Float[Tensor, "e h n"]  # A, transposed
     values: Float[Tensor, "e r n"]  # u, transposed
-    precision: Float[Tensor, "e t h h"]  # G
-    estimate: Float[Tensor, "e r t h"]
     summary: Summary
+    lines: Lines
 
     def line(self, chosen: Variants) -> Float[Tensor, "c h"]:
         """Return the estimated constant and slopes of every variant."""
-        return self.estimate[chosen.entry, chosen.form, chosen.trend]
+        return self.lines.estimate[chosen.entry, chosen.form, chosen.trend]
 
     def left(self, chosen: Variants) -> Float[Tensor, "c n"]:
         """Return the whitened values less their line."""
@@ -148,27 +179,29 @@ class Factored:
         return values - (self.line(chosen)[:, None] @ self.means[chosen.entry])[:, 0]
 
 
-def factored(entries: Entries, series: Observations, frame: Frame, prior: Prior) -> Factored:
-    """Factorise every entry once: the values and the mean are bordered to the covariance."""
+def factored(
+    entries: Entries,
+    series: Observations,
+    frame: Frame,
+    prior: Prior,
+    lines: Lines | None = None,
+) -> Factored:
+    """Factorise every entry once: the values and the mean are bordered to the covariance.
+
+    Args:
+        lines: The mean, where more is known of it than this stretch of a series tells.
+    """
     n = series.num_points
     border = frame.means(series.x)
     factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, border))
     whitened = factor[:, n:, :n]
     means, values = whitened[:, : len(border)], whitened[:, len(border) :]
-    trends = torch.tensor(prior.trends).to(means)
-    precision = (means @ means.mT)[:, None].repeat(1, len(trends), 1, 1)
-    precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
-    projected = values @ means.mT  # (e, r, h)
-    estimate = torch.linalg.solve_ex(precision, projected.mT[:, None])[0].permute(0, 3, 1, 2)
-    explained = (projected[:, :, None] * estimate).sum(3)  # (e, r, t)
-    squares = ((values**2).sum(2)[:, :, None] - explained).clamp(min=0)
     log_determinant = 2 * factor.diagonal(dim1=1, dim2=2)[:, :n].log().sum(1)
-    log_determinant = log_determinant[:, None] + _log_det(precision)
-    log_determinant = log_determinant + 2 * (len(border) - 1) * trends.log()
     # What has no factor has no evidence.
-    log_determinant = log_determinant.masked_fill((failed > 0)[:, None], torch.inf)
-    summary = _with_repeats(log_determinant, squares, entries, series)
-    return Factored(factor[:, :n, :n], means, values, precision, estimate, summary)
+    log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
+    sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
+    summary = _with_repeats(log_determinant, *sums, entries, series)
+    return Factored(factor[:, :n, :n], means, values, summary, lines or summary.lines(prior))
 
 
 def _bordered(
@@ -191,7 +224,12 @@ def _bordered(
 
 
 def _with_repeats(
-    log_determinant: Tensor, squares: Tensor, entries: Entries, series: Observations
+    log_determinant: Tensor,
+    gram: Tensor,
+    projected: Tensor,
+    squares: Tensor,
+    entries: Entries,
+    series: Observations,
 ) -> Summary:
     r"""Add what repeated observations tell beyond their averages.
 
@@ -202,10 +240,12 @@ def _with_repeats(
     if count > series.num_points:
         noise = entries.noise.to(squares)
         again = (count - series.num_points) * noise.log() + series.count.log().sum()
-        log_determinant = log_determinant + again[:, None]
-        squares = squares + (series.scatter.sum(1) / noise[:, None])[:, :, None]
+        log_determinant = log_determinant + again
+        squares = squares + series.scatter.sum(1) / noise[:, None]
     return Summary(
-        log_determinant.double(), squares.double(), count - 1, series.log_volume.double().sum(1)
+        *(log_determinant.double(), gram.double(), projected.double(), squares.double()),
+        freedom=count - 1,
+        log_volume=series.log_volume.double().sum(1),
     )
 
 
@@ -257,7 +297,7 @@ def _conditioned(
     across = series.across(some, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, h, m)
-    precision = found.precision[chosen.entry, chosen.trend]
+    precision = found.lines.precision[chosen.entry, chosen.trend]
     unsure = (rest[place] * torch.linalg.solve(precision, rest[place])).sum(1)  # (c, m)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
     variance = (1 - explained).clamp(min=0) + some.noise[:, None]

@@ -11,6 +11,7 @@ from torch import Tensor
 from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, factored, pooled
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Observations
+from convcnp.models.dictionary.variations import items, put_together, variations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
@@ -25,12 +26,18 @@ class Funnel:
         second: Points on which the best of those are ranked again.
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
+        affordable: Points up to which more pass the second, at no greater cost.
+        rounds: How often the best entries are varied: the truth lies between those of a catalogue.
+        leading: Entries that are varied in every round.
     """
 
     first: int = 48
     second: int = 126
     kept_first: int = 64
     kept_second: int = 8
+    affordable: int = 300
+    rounds: int = 0
+    leading: int = 3
 
     def __call__(
         self, entries: Entries, series: Observations, frame: Frame, prior: Prior
@@ -39,16 +46,36 @@ class Funnel:
         last = self._last(series)
         for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
             if kept < len(entries):
-                parts = series.stretches(points)
-                found = pooled([screened(entries, part, frame, prior) for part in parts])
-                score = found.log_evidence(prior) + entries.log_prior[:, None, None]
-                entries = entries[best(score.amax((1, 2)), entries.family, kept)]
+                score = ranked(entries, series, points, frame, prior)
+                entries = entries[best(score, entries.family, kept)]
+        for _ in range(self.rounds):
+            entries = self._varied(entries, series, frame, prior, last)
         return entries
 
+    def _varied(
+        self, entries: Entries, series: Observations, frame: Frame, prior: Prior, last: int
+    ) -> Entries:
+        """Look between the entries: vary the best, and keep what is best then."""
+        score = ranked(entries, series, self.second, frame, prior)
+        leading = score.topk(min(self.leading, len(score))).indices
+        new = [each for item in items(entries[leading]) for each in variations(item)]
+        more = put_together(new)
+        score = torch.cat([score, ranked(more, series, self.second, frame, prior)])
+        entries = put_together(items(entries) + new)
+        return entries[best(score, entries.family, last)]
+
     def _last(self, series: Observations) -> int:
-        """As many in the end as cost no more than eight do on three hundred points."""
-        affordable = int(self.kept_second * (300 / series.num_points) ** 2.5)
+        """As many in the end as cost no more than `kept_second` do on so many points."""
+        affordable = int(self.kept_second * (self.affordable / series.num_points) ** 2.5)
         return max(self.kept_second, affordable)
+
+
+def ranked(
+    entries: Entries, series: Observations, points: int, frame: Frame, prior: Prior
+) -> Float[Tensor, " e"]:
+    """Return every entry's evidence on stretches of the series, of its best form and trend."""
+    found = pooled([screened(entries, part, frame, prior) for part in series.stretches(points)])
+    return (found.log_evidence(prior) + entries.log_prior[:, None, None]).amax((1, 2))
 
 
 def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> Int[Tensor, " kept"]:

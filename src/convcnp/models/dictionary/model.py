@@ -22,13 +22,14 @@ from convcnp.models.dictionary.windows import Fitted, fit
 
 
 class GaussianProcessDictionary(AveragedProcesses):
-    r"""Some 400 Gaussian processes, averaged by how well each explains the observations.
+    r"""Some 300 Gaussian processes, averaged by how well each explains the observations.
 
     .. math:: p(y_* \mid D) = \sum_e p(e \mid D) \, p(y_* \mid D, e),
               \qquad p(e \mid D) \propto p(e) \, p(D \mid e)
 
     Nothing is trained and nothing is fitted: kernels are in units of the typical gap, seasonal ones
-    at two periods that a periodogram finds in the context; noise comes in levels; a constant, a
+    at two periods that a periodogram finds in the context; noise comes in levels; the best are
+    varied, since the truth lies between the entries of any catalogue; a constant, a
     line and the overall scale are integrated out. Where all values are positive, the logarithms are
     weighed against the values. Every channel is a series of its own. Without any observation
     an output is standard normal, in the user's units.
@@ -57,7 +58,7 @@ class GaussianProcessDictionary(AveragedProcesses):
             dim_x,
             dim_y,
             prior=prior or Prior(),
-            funnel=funnel or Funnel(),
+            funnel=funnel or Funnel(kept_first=48, kept_second=6, affordable=150, rounds=2),
             num_components=num_components,
             surprise=surprise,
         )

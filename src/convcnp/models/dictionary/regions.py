@@ -137,9 +137,10 @@ class FittedPoints:
 def fit_points(points: Points, entries: Entries, funnel: Funnel, prior: Prior) -> FittedPoints:
     """Choose and weigh entries by their evidence on the points."""
     every = regions(points.x)
-    entries = funnel(entries, points, Frame.of(points), prior)
+    frame = Frame.of(points)
+    entries = funnel(entries, points, frame, prior)
     parts = [points.some(region.points) for region in _spread(every)]
-    found = [factored(entries, part, Frame.of(part), prior).summary for part in parts]
+    found = [factored(entries, part, frame, prior).summary for part in parts]
     seen = sum(part.num_points for part in parts)
     summary = pooled(found, min(points.num_points / seen, 1.0))
     weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from convcnp.models.dictionary.evidence import Frame, factored
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
 
@@ -57,8 +56,7 @@ def explained(fitted: Fitted) -> dict[float, float]:
     every = windows(fitted.series.x)
     middle = every[len(every) // 2]
     series = fitted.series.part(middle.start, middle.stop)
-    frame = Frame.of(series)
-    found = fitted.whole or factored(fitted.entries, series, frame, fitted.prior)
+    found = fitted.factored(series)
     variants = fitted.weighed.variants
     factor, left = found.factor[variants.entry], found.left(variants)[..., None]
     strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)

@@ -12,6 +12,7 @@ from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
     Frame,
+    Lines,
     Prior,
     Summary,
     factored,
@@ -22,7 +23,7 @@ from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
-_CORE, _MARGIN = 256, 64  # points of a window, and those it sees on either side
+_CORE, _MARGIN = 256, 96  # points of a window, and those it sees on either side
 _WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come
@@ -78,6 +79,7 @@ class Fitted:
     weighed: Chosen
     variance: Float[Tensor, " c"]  # squared scale of each chosen variant
     freedom: float  # degrees of freedom of the Student-t that each predicts
+    lines: Lines  # the mean of every entry, in the whole series' frame
     whole: Factored | None  # of a short series
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
@@ -100,10 +102,15 @@ class Fitted:
         weighed = self.weighed
         return self.series.students(weighed.variants.form, weighed.weight, mean, scale)
 
+    def factored(self, part: Series) -> Factored:
+        """Return the factors of a stretch, which has the mean of the whole series."""
+        frame = Frame.of(self.series)
+        return self.whole or factored(self.entries, part, frame, self.prior, self.lines)
+
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)
-        frame = Frame.of(part)
-        found = self.whole or factored(self.entries, part, frame, self.prior)
+        frame = Frame.of(self.series)
+        found = self.factored(part)
         variants = self.weighed.variants
         mean, variance = posterior(found, self.entries, part, frame, at, variants)
         return mean, (variance * self.variance[:, None]).sqrt()
@@ -111,10 +118,11 @@ class Fitted:
 
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
     """Choose and weigh entries by their evidence on the series."""
-    entries = funnel(entries, series, Frame.of(series), prior)
+    frame = Frame.of(series)
+    entries = funnel(entries, series, frame, prior)
     found = [
-        factored(entries, part, Frame.of(part), prior)
-        for part in (series.part(w.start, w.stop) for w in _spread(windows(series.x)))
+        factored(entries, series.part(window.start, window.stop), frame, prior)
+        for window in _spread(windows(series.x))
     ]
     summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_points)
     weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])
@@ -124,6 +132,7 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
             *(series, entries, prior, weighed),
             summary.variance(prior)[variants.entry, variants.form, variants.trend],
             2 * prior.freedom + summary.freedom,
+            summary.lines(prior),
             found[0] if len(found) == 1 else None,
         )
     )
@@ -149,4 +158,5 @@ def _with_used(fitted: Fitted) -> Fitted:
     variants = fitted.weighed.variants
     used, entry = variants.entry.unique(return_inverse=True)
     weighed = replace(fitted.weighed, variants=replace(variants, entry=entry))
-    return replace(fitted, entries=fitted.entries[used], weighed=weighed)
+    lines = Lines(fitted.lines.precision[used], fitted.lines.estimate[used])
+    return replace(fitted, entries=fitted.entries[used], weighed=weighed, lines=lines)
