@@ -21,7 +21,7 @@ def predictions(name: str) -> Tensor:
     """Return mean and standard deviation of a shipped model on tasks made from a seed."""
     predictor = convcnp.load(name)
     model = predictor.model
-    if predictor.experiment.model["name"].startswith("grid-convcnp"):
+    if predictor.experiment.model["name"].startswith("grid-"):
         task = random_images(model.dim_y, batch_size=1, height=9, width=10, seed=3)
     else:
         dims = (model.dim_x, model.dim_y)

@@ -13,7 +13,7 @@ from convcnp.data.images.photo import Photo, as_numbers
 from convcnp.models.grid_convcnp import GridConvCNP
 
 _SHARE = 3  # of what a model sees to either side, one part in so many is bridged well
-_WIDEST = 12  # pixels: models are trained on holes that are little wider than twice this
+_WIDEST = 5  # pixels: beyond, holes of dead leaves are filled better from half the size
 _EVERY = 4  # pixels from one that is taken from the smaller photograph to the next
 _ROWS = 256  # of the smaller photograph that are computed at once
 
@@ -23,7 +23,7 @@ def bridged(model: GridConvCNP) -> int:
 
     Example:
         >>> bridged(GridConvCNP.small()), bridged(GridConvCNP.unet())
-        (4, 12)
+        (4, 5)
     """
     return max(2, min(model.radius_in_pixels // _SHARE, _WIDEST))
 
