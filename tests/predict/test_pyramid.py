@@ -42,9 +42,8 @@ def test_far_is_what_has_nothing_given_within_a_square():
     assert torch.equal(far, ~near)
 
 
-def test_models_bridge_a_third_of_what_they_see_and_no_more_than_they_were_trained_on():
+def test_models_bridge_a_third_of_what_they_see_and_no_more_than_was_found_to_pay():
     assert bridged(GridConvCNP.small()) == 4
-    assert bridged(GridConvCNP.small(kernel_size=11)) == 8
     assert bridged(GridConvCNP.xl()) == 5
 
 
