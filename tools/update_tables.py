@@ -1,4 +1,4 @@
-"""Write what is generated into README and docs; with --check, fail if some of it is stale.
+"""Write what is generated into README, docs and the app; with --check, fail if it is stale.
 
 Tables stand between marks such as `<!-- table1 -->` and `<!-- /table1 -->`; excerpts of the code
 between `<!-- source convcnp.core.grid.Field -->` and `<!-- /source -->`.
@@ -9,11 +9,12 @@ import json
 import pkgutil
 import re
 import sys
+import tomllib
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from convcnp.paper.tables import Table, build_table
+from convcnp.paper.tables import Table, build_table, layouts
 
 ROOT = Path(__file__).parent.parent
 NAMES = {
@@ -158,14 +159,26 @@ OTHERS = {
 }
 
 
+def paper_numbers() -> str:
+    """Return the paper's numbers by experiment, for the app's list of models."""
+    numbers = {}
+    for name, path in layouts(ROOT / "experiments").items():
+        columns = tomllib.loads(path.read_text()).get("values", {})
+        for column, rows in columns.items():
+            numbers |= {f"{name}/{column}-{row}": number for row, number in rows.items()}
+    return json.dumps(numbers, indent=2, sort_keys=True) + "\n"
+
+
 def main() -> int:
     """Update every file, or say which ones are stale."""
-    stale = [path for path in FILES if updated(path.read_text()) != path.read_text()]
+    fresh = {path: updated(path.read_text()) for path in FILES}
+    fresh[ROOT / "src/convcnp/app/paper.json"] = paper_numbers()
+    stale = [path for path in fresh if not path.exists() or fresh[path] != path.read_text()]
     for path in stale:
         if "--check" in sys.argv:
             sys.stderr.write(f"{path.relative_to(ROOT)} is stale; run `make tables`.\n")
         else:
-            path.write_text(updated(path.read_text()))
+            path.write_text(fresh[path])
     return 1 if stale and "--check" in sys.argv else 0
 
 

@@ -1,5 +1,7 @@
 """Commands for tables and figures."""
 
+import pytest
+
 from helpers import invoke
 
 
@@ -20,3 +22,16 @@ def test_compare_writes_result_files_that_the_table_shows(tmp_path):
     shown = invoke("table", "real-series", "--results", str(tmp_path), "--format", "csv").output
     assert shown.startswith("Series,Points,Removed,General model,Dictionary alone,")
     assert "hare,91,blocks,—,—,—,—,—,—,—,—,-" in shown
+
+
+def test_compare_photographs_writes_result_files_that_the_table_shows(tmp_path):
+    pytest.importorskip("cv2")
+    pytest.importorskip("skimage")
+    results = tmp_path / "photographs"
+    options = ["--photos", "cat", "--methods", "telea", "--damages", "text", "--out", str(results)]
+    done = invoke("compare-photographs", *options)
+    assert done.exit_code == 0, done.output
+    assert "cat, text, telea: PSNR" in done.stderr
+    assert f"Wrote 1 result file to {results}." in " ".join(done.stdout.split())
+    shown = invoke("table", "photographs-each", "--results", str(tmp_path), "--format", "csv")
+    assert "cat,Text,—,—,—," in shown.output

@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
+from convcnp.frames.time_axis import TimeAxis
 from convcnp.models.cnp import CNP
 from convcnp.predict.batches import Predictions
-from convcnp.predict.cautions import POINTS, SERIES, cautions
+from convcnp.predict.cautions import POINTS, SERIES, beyond, cautions, seems_positive, unused_season
 
 FAMILIAR = Familiar((0.5, 2.0), largest=3.0, spacing=1.0)
 SEEN = Ragged(np.zeros(4), np.array([0, 2, 4]))
@@ -55,3 +57,27 @@ def test_points_have_words_of_their_own_and_general_is_not_advised_against_itsel
     assert "2 of 2 asked points are farther" in far
     assert gap.endswith("rescale the inputs.")
     assert said(unusual, name="general")[1].endswith("rescale the times.")
+
+
+def test_a_season_longer_than_what_a_model_sees_is_told():
+    x = np.arange(120.0)
+    axis = TimeAxis.of(pd.Series(x))
+    y = np.sin(2 * np.pi * x / 12)[:, None]
+    assert "a season of 12, which 'own' does not use: it sees 5" in next(
+        unused_season(x, y, 5.0, "own", axis)
+    )
+    assert not list(unused_season(x, y, 50.0, "own", axis))
+
+
+def test_times_farther_ahead_than_a_series_is_long_are_counted():
+    series = Ragged(np.arange(10.0), np.array([0, 10]))
+    axis = TimeAxis.of(pd.Series(series.x))
+    assert not list(beyond(series, Ragged(np.array([-8.0, 18.0]), np.array([0, 2])), axis))
+    asked = Ragged(np.array([5.0, 30.0, -20.0]), np.array([0, 3]))
+    assert "2 of 3 asked times" in next(beyond(series, asked, axis))
+
+
+def test_values_are_near_zero_if_many_are():
+    assert seems_positive(np.abs(np.sin(np.arange(50.0))))
+    for y in (np.arange(50.0) - 1, np.arange(100.0, 150.0), np.zeros(50), np.arange(3.0)):
+        assert not seems_positive(y)

@@ -5,10 +5,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from typer.testing import CliRunner
 
 import convcnp
 from convcnp.cli import app
+from convcnp.core.bounds import Limits
+from convcnp.errors import ConvCNPWarning, SettingError
 from convcnp.frames.columns import Columns
 from convcnp.frames.targets import series_targets
 from convcnp.predict import points
@@ -113,6 +116,46 @@ def test_another_question_is_asked_of_the_same_table(general):
     other = request.at(series_targets(request.table, [3.0, 1.5]))
     assert other.table is request.table
     assert other.predict()["mean"][0] == pytest.approx(request.predict()["mean"][0], abs=1e-6)
+
+
+def test_answers_stay_between_bounds_and_scores_are_of_the_density_there(general):
+    t = np.arange(60.0)
+    frame = pd.DataFrame({"t": t, "v": np.maximum(0, 3 * np.sin(t / 4)).round(2)})
+    seen, hidden = frame.drop(index=range(30, 40)), frame.iloc[30:40]
+    known = {"lower": 0.0, "upper": 3.5}
+    answer = general.predict(seen, samples=2, **known).drop(columns="t")
+    assert (answer.drop(columns="v_std") >= 0).all(axis=None)
+    assert (answer.drop(columns="v_std") <= 3.5).all(axis=None)
+    assert (general.predict(seen)["v_q05"] < 0).any()  # without a bound they do not
+    filled = general.fill(seen, **known)
+    assert filled["v"].between(0, 3.5).all()
+    assert (filled["filled"] == "v").sum() == 10
+    request = general.request(seen, hidden, limits=Limits(0.0, 3.5))
+    ((_, found),) = request.predictions()
+    density = found.predictive.log_prob(torch.tensor(hidden[["v"]].to_numpy())[None])
+    scored = general.score(seen, hidden, **known)["v"]
+    assert scored["log_likelihood"] == pytest.approx(density.mean().item())
+    with pytest.raises(SettingError, match="Expected values from 1 to inf, got 0"):
+        general.predict(seen, lower=1.0)
+
+
+def test_bounds_are_suggested_where_values_are_near_zero(general):
+    t = np.arange(20.0)
+    assert "positive=True" in general.request((t, t)).remarks[0]
+    assert not any("positive" in text for text in general.request((t, t + 100)).remarks)
+    said = general.request((t, t), limits=Limits(0.0)).remarks
+    assert not any("positive" in text for text in said)
+
+
+def test_warnings_stay_beside_the_answer(general):
+    t = np.arange(20.0)
+    frame = pd.DataFrame({"t": t, "v": np.sin(t)})
+    request = general.request(frame, [25.0, 60.0])
+    with pytest.warns(ConvCNPWarning, match="1 of 2 asked times lie farther beyond"):
+        answer = request.predict()
+    assert request.warnings == answer.attrs["warnings"]
+    assert request.warnings[0].startswith("v: 1 of 2 asked times")
+    assert general.predict(frame, [2.5]).attrs["warnings"] == []
 
 
 def test_names_that_a_table_to_predict_has_not_are_refused(general):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from convcnp import __version__
-from convcnp.cli import complete, experiments, fill, own, paper, predict
+from convcnp.cli import complete, experiments, fill, own, page, paper, predict
 from convcnp.cli.console import complain, say
 from convcnp.errors import ConvCNPError
 
@@ -59,8 +59,10 @@ for _command in (
         experiments.models,
         paper.table,
         paper.compare,
+        paper.compare_photographs,
         paper.figure,
         complete.complete,
+        page.app,
     ),
 ):
     app.command()(_command)

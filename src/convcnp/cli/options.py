@@ -35,6 +35,24 @@ Inputs = Annotated[
     list[str] | None,
     typer.Option(help="Input column of points in the plane, in place of a time. Give two."),
 ]
+Time = Annotated[str | None, typer.Option(help="Time column; guessed if left out.")]
+Value = Annotated[
+    list[str] | None,
+    typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
+]
+Group = Annotated[
+    str | None,
+    typer.Option(help="Column that tells several series apart; guessed if left out, '' is none."),
+]
+Lower = Annotated[float | None, typer.Option(help="No value is smaller; the answer's neither.")]
+Upper = Annotated[float | None, typer.Option(help="No value is larger; the answer's neither.")]
+Positive = Annotated[bool, typer.Option("--positive", help="No value is negative: --lower 0.")]
+ModelName = Annotated[
+    str, typer.Option(help="A shipped model (see `convcnp models`) or a run's directory.")
+]
+Out = Annotated[
+    Path | None, typer.Option(help="Write here, CSV or Parquet; standard output if left out.")
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

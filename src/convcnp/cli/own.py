@@ -22,7 +22,9 @@ from convcnp.cli.options import (
     Resume,
     Settings,
     Threads,
+    Time,
     Timeout,
+    Value,
 )
 from convcnp.cli.output import check_outputs, write_files
 
@@ -36,11 +38,8 @@ def train(
             "Not needed to --resume."
         ),
     ] = None,
-    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
-    ] = None,
+    time: Time = None,
+    value: Value = None,
     group: Annotated[
         str | None, typer.Option(help="Column that tells series, or sets of points, apart.")
     ] = None,

@@ -1,4 +1,4 @@
-"""Commands for the paper's tables and figures, and for the comparison on real series."""
+"""Commands for the paper's tables and figures, and for comparisons on series and photographs."""
 
 from __future__ import annotations
 
@@ -85,6 +85,55 @@ def _say_scores(series: str, method: str, scores: dict[str, list[dict[str, Any]]
         say(
             f"{series}, {removal}, {method}: log-likelihood {mean['log_likelihood']:.3f}, CRPS "
             f"{mean['crps']:.3g}, coverage {mean['coverage90']:.0%}, {mean['seconds']:.3g} s"
+        )
+
+
+def compare_photographs(
+    photos: Annotated[
+        list[str] | None,
+        typer.Option(help="A photograph of scikit-image; all if left out. Repeatable."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="general, faces, biharmonic, telea or navier-stokes; all if left out. Repeatable."
+        ),
+    ] = None,
+    damages: Annotated[
+        list[str] | None,
+        typer.Option(help="keep5, keep20, boxes, scratches or text; all if left out. Repeatable."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
+        "results/photographs"
+    ),
+) -> None:
+    """Compare the filling of photographs with scikit-image's and OpenCV's.
+
+    Results join those of other methods that the folder has; `convcnp table photographs` shows them.
+    """
+    import torch
+
+    from convcnp.paper.damages import DAMAGES
+    from convcnp.paper.photographs import METHODS, PHOTOS
+    from convcnp.paper.photographs import compare_photographs as score_methods
+
+    torch.set_num_threads(1)  # times are compared on one thread
+    paths = score_methods(
+        photos or list(PHOTOS),
+        methods or list(METHODS),
+        out,
+        damages=damages or list(DAMAGES),
+        report=_say_photograph,
+    )
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
+
+
+def _say_photograph(photo: str, method: str, scores: dict[str, dict[str, Any]]) -> None:
+    for damage, found in scores.items():
+        covered = f", coverage {found['coverage90']:.0%}" if "coverage90" in found else ""
+        say(
+            f"{photo}, {damage}, {method}: PSNR {found['psnr']:.1f} dB, SSIM {found['ssim']:.3f}"
+            f"{covered}, {found['seconds']:.2g} s"
         )
 
 

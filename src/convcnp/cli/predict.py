@@ -10,7 +10,18 @@ import typer
 
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
-from convcnp.cli.options import Inputs, Missing
+from convcnp.cli.options import (
+    Group,
+    Inputs,
+    Lower,
+    Missing,
+    ModelName,
+    Out,
+    Positive,
+    Time,
+    Upper,
+    Value,
+)
 from convcnp.cli.output import check_outputs, write_answer
 from convcnp.errors import SettingError
 
@@ -28,6 +39,9 @@ def predict_file(
     group: str | None = None,
     inputs: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
+    lower: float | None = None,
+    upper: float | None = None,
+    positive: bool = False,
     at: str | None = None,
     ahead: str | None = None,
     quantiles: str = "0.05,0.95",
@@ -40,6 +54,7 @@ def predict_file(
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
     from convcnp.cli.progress import bar
+    from convcnp.core.bounds import Limits
     from convcnp.frames.columns import Columns
     from convcnp.frames.reading import read_table
     from convcnp.frames.targets import TargetText
@@ -59,6 +74,7 @@ def predict_file(
             columns=Columns.named(
                 time=time, value=value, group=group, inputs=inputs, missing=missing
             ),
+            limits=Limits.given(lower, upper, positive),
         )
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
@@ -108,19 +124,14 @@ def predict(
             help="Table with times and values: CSV, Parquet, Excel and others, or - for stdin."
         ),
     ],
-    time: Annotated[str | None, typer.Option(help="Time column; guessed if left out.")] = None,
-    value: Annotated[
-        list[str] | None,
-        typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
-    ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            help="Column that tells several series apart; guessed if left out, '' is none."
-        ),
-    ] = None,
+    time: Time = None,
+    value: Value = None,
+    group: Group = None,
     inputs: Inputs = None,
     missing: Missing = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    positive: Positive = False,
     at: Annotated[
         str | None,
         typer.Option(
@@ -140,12 +151,8 @@ def predict(
         int, typer.Option(min=0, help="Coherent curves to draw, a column each.")
     ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of these curves.")] = 0,
-    model: Annotated[
-        str, typer.Option(help="A shipped model (see `convcnp models`) or a run's directory.")
-    ] = "general",
-    out: Annotated[
-        Path | None, typer.Option(help="Write here, CSV or Parquet; standard output if left out.")
-    ] = None,
+    model: ModelName = "general",
+    out: Out = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -165,6 +172,9 @@ def predict(
         group=group,
         inputs=inputs,
         missing=missing,
+        lower=lower,
+        upper=upper,
+        positive=positive,
         at=at,
         ahead=ahead,
         quantiles=quantiles,

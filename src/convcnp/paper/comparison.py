@@ -93,7 +93,7 @@ def compare(
     check_known("series", series, SERIES)
     check_known("methods", methods, METHODS)
     check_known("removals", removals, REMOVALS)
-    origin = {"removals": list(removals), **_origin()}
+    where = {"removals": list(removals), **origin(PACKAGES)}
     ready = {name: _warmed(METHODS[name].build()) for name in methods}
     paths = []
     for name in series:
@@ -101,7 +101,7 @@ def compare(
         for method, predict in ready.items():
             found = scores(measured, predict, removals)
             if found is not None:
-                _merge(out / f"{name}.json", measured, method, found, origin)
+                _merge(out / f"{name}.json", measured, method, found, where)
                 report(name, method, found)
         paths.append(out / f"{name}.json")
     return paths
@@ -155,9 +155,10 @@ def _warmed(method: Method) -> Method:
     return method
 
 
-def _origin() -> dict[str, Any]:
+def origin(packages: Sequence[str]) -> dict[str, Any]:
+    """Return machine, commit and versions that a result comes from."""
     found = {}
-    for name in PACKAGES:
+    for name in packages:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
@@ -166,7 +167,7 @@ def _origin() -> dict[str, Any]:
 
 
 def _merge(
-    path: Path, series: RealSeries, method: str, scores: Scores, origin: dict[str, Any]
+    path: Path, series: RealSeries, method: str, scores: Scores, where: dict[str, Any]
 ) -> None:
     """Write scores of one method into a series' file, and leave all others alone.
 
@@ -178,7 +179,7 @@ def _merge(
     joined = before["scores"] | scores
     known[method] = {
         "scores": {name: joined[name] for name in REMOVALS if name in joined},
-        "origins": [*_without(before["origins"], set(scores)), origin],
+        "origins": [*_without(before["origins"], set(scores)), where],
     }
     content = {
         "name": f"{path.parent.name}/{path.stem}",

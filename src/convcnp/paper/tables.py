@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from convcnp.errors import ResultError
+from convcnp.paper.photograph_tables import PHOTOGRAPHS
 from convcnp.paper.real_series_tables import REAL_SERIES
 from convcnp.paper.table import Table
 from convcnp.training.run import read_result
@@ -18,7 +19,7 @@ LAYOUTS = ("paper.toml", "layout.toml")
 
 
 def build_table(name: str, experiments: Path, results: Path) -> Table:
-    """Build a table from result files: one of the paper's, or of the comparison on real series.
+    """Build a table from result files: one of the paper's, or of a comparison.
 
     Args:
         experiments: Folder with a subfolder per table, which says how it is laid out.
@@ -26,6 +27,8 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
     """
     if name in REAL_SERIES:
         return REAL_SERIES[name](results / "real-series")
+    if name in PHOTOGRAPHS:
+        return PHOTOGRAPHS[name](results / "photographs")
     return _paper_table(name, experiments, results)
 
 
@@ -47,8 +50,8 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
     if name not in known:
         raise ResultError(
             f"Expected the name of a table under {experiments}, one of "
-            f"{sorted([*REAL_SERIES, *known])}, got {name!r}; run this in the project's folder, or "
-            "name the folders with experiments= and results=."
+            f"{sorted([*REAL_SERIES, *PHOTOGRAPHS, *known])}, got {name!r}; run this in the "
+            "project's folder, or name the folders with experiments= and results=."
         )
     paper = tomllib.loads(known[name].read_text())
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     from convcnp.predict.calibration import Check as Check
     from convcnp.predict.completion import Completion as Completion
     from convcnp.predict.completion import complete as complete
+    from convcnp.predict.imputer import ConvCNPImputer as ConvCNPImputer
     from convcnp.predict.predictor import Predictor as Predictor
     from convcnp.predict.request import Request as Request
     from convcnp.predict.zoo import load as load
 
 _NAMES = {
+    "ConvCNPImputer": "imputer",
     "load": "zoo",
     "Predictor": "predictor",
     "complete": "completion",

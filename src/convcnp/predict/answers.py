@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, TableError
+from convcnp.frames.columns import Columns
 from convcnp.predict.batches import Predictions
 
 QUANTILES = (0.05, 0.95)
@@ -29,6 +30,20 @@ def check_quantiles(quantiles: Sequence[float]) -> None:
                 f"Expected quantiles that are told apart, got {names[name]} and {level}, which are "
                 f"both {name}; leave one out."
             )
+
+
+def check_names(columns: Columns, quantiles: Sequence[float] | None, samples: int) -> None:
+    """Refuse columns that would stand in the answer twice."""
+    own = (columns.group, columns.time, *columns.inputs)
+    endings = [] if quantiles is None else ["mean", "std", *map(quantile_name, quantiles)]
+    endings += [f"sample{i + 1}" for i in range(samples)]
+    for value in columns.values:
+        for name in own:
+            if name in {f"{value}_{ending}" for ending in endings}:
+                raise TableError(
+                    f"Expected columns of other names than the answer's, but {name!r} is what it "
+                    f"says of {value!r}; rename it."
+                )
 
 
 def quantile_name(level: float) -> str:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.core.bounds import BoundedPredictive, Bounds
 from convcnp.core.heads import Head
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
@@ -49,6 +50,7 @@ class Predictions:
     averaged: int = 0  # of these, that share an input with an earlier one
     beside: Predictions | None = None  # of the windows after, where series are seen in windows
     share: Float[Tensor, " R"] | None = None  # of their answers
+    bounds: Bounds | None = None  # between which the outputs lie, if they do
 
     @classmethod
     def none(cls, model: Model, rows: int) -> Predictions:
@@ -67,6 +69,11 @@ class Predictions:
     @property
     def predictive(self) -> Predictive:
         """The distributions in the user's units, as those of one task (1, R, Dy)."""
+        return self._free if self.bounds is None else BoundedPredictive(self._free, self.bounds)
+
+    @property
+    def _free(self) -> Predictive:
+        """The distributions of outputs that know no bounds."""
         mask = self.is_answered[None, :, None].expand(1, *self.shift.shape)
         of_model = self.head(self.raw[None], mask)
         alone = of_model.affine(self.shift[None], self.scale[None], self.scatter[None])

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
+from convcnp.frames.time_axis import TimeAxis
+from convcnp.predict.baselines import season_of
 from convcnp.predict.batches import Predictions
 
 _FEW = 0.05  # of the values
+_FAR = 1.0  # spans of a series, beyond its ends
+_ENOUGH = 8  # values to tell whether they are bounded
 
 
 @dataclass(frozen=True)
@@ -70,3 +76,45 @@ def cautions(
             f"values reach {found.largest:.3g} in the units of {name!r}, which was trained on "
             f"values up to {familiar.largest:.3g}; trust the predictions less there."
         )
+
+
+def beyond(series: Ragged, asked: Ragged, axis: TimeAxis) -> Iterator[str]:
+    """Say where times are asked for that lie farther from a series than it is long."""
+    farthest, count = 0.0, 0
+    for i in np.flatnonzero((series.lengths > 1) & (asked.lengths > 0)):
+        x, times = series.x[series.rows(i)], asked.x[asked.rows(i)]
+        away = np.maximum(x.min() - times, times - x.max())
+        count += int((away > _FAR * np.ptp(x)).sum())
+        farthest = max(farthest, float(away.max()))
+    if count:
+        yield (
+            f"{count:,} of {len(asked.x):,} asked times lie farther beyond the observed ones than "
+            f"these are long, by up to {axis.duration(farthest)}; what follows there is a guess."
+        )
+
+
+def unused_season(
+    x: np.ndarray, y: np.ndarray, sees: float, name: str, axis: TimeAxis
+) -> Iterator[str]:
+    """Say that a series has a season which is longer than what a model sees at once."""
+    for channel in y.T:
+        known = ~np.isnan(channel)
+        period = season_of(x[known], channel[known]) if known.sum() > _ENOUGH else None
+        if period is not None and period > sees:
+            yield (
+                f"there is a season of {axis.duration(period)}, which {name!r} does not use: it "
+                f"sees {axis.duration(sees)} to either side."
+            )
+            return
+
+
+def seems_positive(y: np.ndarray) -> bool:
+    """Tell whether no value is negative, and many are as near to zero as they are to each other.
+
+    Example:
+        >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))
+        (True, False)
+    """
+    if len(y) < _ENOUGH or y.min() < 0 or y.max() == 0:
+        return False
+    return bool(np.quantile(y, 0.1) < np.std(y))

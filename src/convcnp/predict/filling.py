@@ -18,6 +18,7 @@ from convcnp.frames.sentinels import missing_cells
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.steps import Step
 from convcnp.frames.targets import series_targets
+from convcnp.predict.answers import quantile_name
 from convcnp.predict.batches import Progress
 from convcnp.predict.request import Request
 
@@ -74,7 +75,7 @@ def fill(
     max_gap: str | float | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Filling:
-    """Fill missing cells with the mean of what would be observed, and put in missing rows.
+    """Fill missing cells with the median of what would be observed, and put in missing rows.
 
     Args:
         request: The table, asked for anything.
@@ -99,12 +100,12 @@ def fill(
     wanted = missing.copy()
     if len(asked):
         answer, short = _answered(request, whole.iloc[asked], names, max_gap, progress)
-        means = np.full(missing.shape, np.nan)
-        means[asked] = answer
+        medians = np.full(missing.shape, np.nan)
+        medians[asked] = answer
         wanted[asked] &= short
-        wanted &= ~np.isnan(means)
+        wanted &= ~np.isnan(medians)
         content = {
-            name: _column(whole[name], missing[:, i], wanted[:, i], means[:, i])
+            name: _column(whole[name], missing[:, i], wanted[:, i], medians[:, i])
             for i, name in enumerate(names)
         }
     which = [", ".join(itertools.compress(names, row)) for row in wanted.tolist()]
@@ -190,7 +191,7 @@ def _answered(
     max_gap: str | float | None,
     progress: Progress,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means of asked rows (rows, values), and whether their gaps are short enough."""
+    """Return the medians of asked rows (rows, values), and whether their gaps are short enough."""
     table = request.table
     asked = asked.reset_index(drop=True)
     if isinstance(table, PointsTable):
@@ -202,15 +203,15 @@ def _answered(
         targets = point_targets(table, asked)
     else:
         targets = series_targets(table, asked)
-    answer = request.at(targets).answer((), progress=progress)
-    means = answer[[f"{name}_mean" for name in names]].to_numpy()
-    short = np.ones(means.shape, dtype=bool)
+    answer = request.at(targets).answer((0.5,), progress=progress)
+    medians = answer[[f"{name}_{quantile_name(0.5)}" for name in names]].to_numpy()
+    short = np.ones(medians.shape, dtype=bool)
     if max_gap is not None:
         assert isinstance(table, SeriesTable) and targets.order is not None
         longest = _longest(table, max_gap)
         channels = [table.columns.values.index(name) for name in names]
         short[targets.order] = gap_lengths(table, targets.inputs)[:, channels] <= longest
-    return means, short
+    return medians, short
 
 
 def _longest(table: SeriesTable, max_gap: str | float) -> float:
@@ -249,7 +250,7 @@ def gap_lengths(table: SeriesTable, asked: Ragged) -> np.ndarray:
 
 
 def _column(
-    column: pd.Series, missing: np.ndarray, wanted: np.ndarray, means: np.ndarray
+    column: pd.Series, missing: np.ndarray, wanted: np.ndarray, medians: np.ndarray
 ) -> pd.Series:
     """Return a column with predictions where they are wanted; the rest of its gaps stay empty."""
     if not missing.any():
@@ -257,5 +258,5 @@ def _column(
     values = pd.to_numeric(column.where(~missing), errors="coerce")
     spread = float(values.std())
     if math.isfinite(spread) and spread > 0:
-        means = np.round(means, max(_DIGITS - 1 - math.floor(math.log10(spread)), 0))
-    return values.astype("float64").where(~wanted, means)
+        medians = np.round(medians, max(_DIGITS - 1 - math.floor(math.log10(spread)), 0))
+    return values.astype("float64").where(~wanted, medians)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,7 +13,7 @@ from convcnp.core.units import typical_gap
 from convcnp.data.simulated_fields import SimulatedFields
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
-from convcnp.errors import ConvCNPWarning, SettingError
+from convcnp.errors import SettingError
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.containers import Container
 from convcnp.frames.points import PointsTable, point_targets
@@ -22,7 +21,8 @@ from convcnp.models.base import Model
 from convcnp.models.sphere import in_space
 from convcnp.predict.batches import Predictions, nearest
 from convcnp.predict.cautions import POINTS, Words
-from convcnp.predict.request import Job, Request
+from convcnp.predict.job import Job
+from convcnp.predict.request import Request
 
 _FAR = 6.0  # typical distances between neighbours
 
@@ -64,10 +64,11 @@ class PointsRequest(Request):
     def remarks(self) -> list[str]:
         """How the inputs are taken, where that could be otherwise."""
         if self.table.longitude is None:
-            return []
+            return super().remarks
         return [
+            *super().remarks,
             f"{self.columns.over} are taken for degrees: longitudes wrap, and distances are those "
-            "on a globe. Under other names they would be a plane's."
+            "on a globe. Under other names they would be a plane's.",
         ]
 
     def _check_samples(self, samples: int) -> None:
@@ -78,13 +79,12 @@ class PointsRequest(Request):
                 "in the plane; leave them out."
             )
 
-    def warn(self, job: Job, found: Predictions) -> None:
+    def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
         """Say where the data lies outside what the model knows, and which points are far off."""
-        super().warn(job, found)
+        yield from super()._cautions(job, found)
         text = _far_away(self.table, job, self.targets.inputs.x, self.targets.inputs.starts)
         if text:
-            about = ", ".join(map(str, job.names))
-            warnings.warn(f"{about}: {text}", ConvCNPWarning, stacklevel=5)
+            yield text
 
 
 def _learned(source: TableSource, named: Columns) -> Columns:

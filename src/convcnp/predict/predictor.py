@@ -12,6 +12,7 @@ from typing import Any, TypedDict, Unpack
 
 import torch
 
+from convcnp.core.bounds import ANYWHERE, Limits
 from convcnp.core.predictive import Predictive, coverage_key
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import NamedSource
@@ -35,14 +36,17 @@ from convcnp.training.own.train import train_on_frame, train_own
 from convcnp.training.run import RESULT
 
 
-class SeriesNames(TypedDict, total=False):
-    """The columns of a table that may be named to predict it."""
+class Known(TypedDict, total=False):
+    """What may be said of a table to predict: which column is what, and where values lie."""
 
     time: str | None
     value: str | Sequence[str] | None
     group: str | None
     inputs: Sequence[str] | None
     missing: Any
+    lower: float | None
+    upper: float | None
+    positive: bool
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,7 @@ class Predictor:
         data: Any,  # noqa: ANN401 - any container that `open_container` knows
         at: Any = None,  # noqa: ANN401 - anything that `predict` knows
         columns: Columns | None = None,
+        limits: Limits = ANYWHERE,
     ) -> Request:
         """Understand a table, and where it is to be predicted, once for all that follows.
 
@@ -159,12 +164,14 @@ class Predictor:
             data: The table.
             at: Where to predict; see `predict`.
             columns: Those that are named; see `Columns.named`.
+            limits: Between which values lie; see `Limits.given`.
         """
         self.check_takes_tables()
         container, named = open_container(data), columns or Columns()
         in_plane = self.model.dim_x == 2 or named.inputs
         understand = PointsRequest.of if in_plane else SeriesRequest.of
-        return understand(self.name, self.model, self.source, container, at, named)
+        request = understand(self.name, self.model, self.source, container, at, named)
+        return replace(request, limits=limits)
 
     def predict(
         self,
@@ -175,7 +182,7 @@ class Predictor:
         samples: int = 0,
         seed: int = 0,
         progress: Progress = lambda done, total: None,
-        **names: Unpack[SeriesNames],
+        **known: Unpack[Known],
     ) -> Any:  # noqa: ANN401
         """Predict mean, standard deviation and quantiles at the asked times or points.
 
@@ -190,18 +197,22 @@ class Predictor:
             samples: Number of coherent curves to draw as well.
             seed: Of the curves.
             progress: Called with the number of rows done and asked for.
-            names: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
+            known: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
                 which tells series apart; an empty group says that there is none. `inputs`: two
                 columns of points in the plane, in place of a time. `missing`: numbers
                 or words that stand for missing values; "none" keeps those that would be noticed.
+                `lower` and `upper`: values lie between these, and so does the answer; `positive`
+                is a lower bound of zero.
 
         Returns:
             What the data came in, with one row per asked time: the group (if there is one), the
             time, and for every value column `v` the columns `v_mean`, `v_std`, a quantile each such
             as `v_q05`, and a curve each such as `v_sample1`. Arrays are answered with a dictionary
-            of arrays: `time`, `mean`, `std`, `q05` and so on.
+            of arrays: `time`, `mean`, `std`, `q05` and so on. What should be known of the answer is
+            warned of, and kept: in `attrs["warnings"]` of pandas and xarray, and in
+            `Request.warnings`.
         """
-        request = self.request(data, at, _named(**names))
+        request = self.request(data, at, *_said(**known))
         return request.predict(quantiles=quantiles, samples=samples, seed=seed, progress=progress)
 
     def fill(
@@ -210,7 +221,7 @@ class Predictor:
         *,
         max_gap: str | float | None = None,
         progress: Progress = lambda done, total: None,
-        **names: Unpack[SeriesNames],
+        **known: Unpack[Known],
     ) -> Any:  # noqa: ANN401
         """Return the table with its gaps filled, and every other cell as it was.
 
@@ -218,15 +229,16 @@ class Predictor:
             data: The table.
             max_gap: Longest gap to fill, such as "14d" or, where times are numbers, 14.
             progress: Called with the number of rows done and asked for.
-            names: Columns, as for `predict`.
+            known: Columns and bounds, as for `predict`.
 
         Returns:
             What the data came in: the same columns in the same order, missing cells filled with the
-            mean of what would be observed, missing rows of regular series put in, and a column
+            median of what would be observed, missing rows of regular series put in, and a column
             `filled` that names the values of a row that were. Arrays are answered with a dictionary
             of arrays: `time`, `values` and `filled`.
         """
-        return fill(self.request(data, columns=_named(**names)), max_gap, progress).table
+        request = self.request(data, None, *_said(**known))
+        return fill(request, max_gap, progress).table
 
     def sample(
         self,
@@ -236,17 +248,17 @@ class Predictor:
         *,
         seed: int = 0,
         progress: Progress = lambda done, total: None,
-        **names: Unpack[SeriesNames],
+        **known: Unpack[Known],
     ) -> Any:  # noqa: ANN401
         """Draw coherent curves at the asked times, and nothing else; see `predict`."""
-        request = self.request(data, at, _named(**names))
+        request = self.request(data, at, *_said(**known))
         return request.sample(samples, seed=seed, progress=progress)
 
     def score(
         self,
         data: Any,  # noqa: ANN401
         held_out: Any,  # noqa: ANN401
-        **names: Unpack[SeriesNames],
+        **known: Unpack[Known],
     ) -> dict[str, dict[str, float]]:
         """Compare predictions from data with values that were held out, per value column.
 
@@ -257,7 +269,7 @@ class Predictor:
         truth = open_container(held_out).frame.reset_index(drop=True)
         if isinstance(self.source, TableSource):
             truth = widened(truth, self.source)
-        request = self.request(data, truth, _named(**names))
+        request = self.request(data, truth, *_said(**known))
         for name in request.columns.values:
             if name not in truth.columns:
                 raise TableError(
@@ -282,16 +294,18 @@ class Predictor:
             )
 
 
-def _named(
+def _said(
     *,
-    time: Any = None,  # noqa: ANN401 - pandas takes anything for a name
-    value: Any = None,  # noqa: ANN401
-    group: Any = None,  # noqa: ANN401
-    inputs: Sequence[Any] | None = None,
-    missing: Any = None,  # noqa: ANN401
-) -> Columns:
-    """Take the names that a table to predict may have; others are refused, as Python does."""
-    return Columns.named(time=time, value=value, group=group, inputs=inputs, missing=missing)
+    lower: float | None = None,
+    upper: float | None = None,
+    positive: bool = False,
+    **names: Any,
+) -> tuple[Columns, Limits]:
+    """Take what is said of a table to predict; other words are refused, as Python does."""
+    unknown = names.keys() - Known.__annotations__.keys()
+    if unknown:
+        raise TypeError(f"predict() got an unexpected keyword argument {min(unknown)!r}")
+    return Columns.named(**names), Limits.given(lower, upper, positive)
 
 
 def _score(predictive: Predictive, channel: int, truth: torch.Tensor) -> dict[str, float]:

@@ -5,47 +5,46 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
+from convcnp.core.bounds import ANYWHERE, Limits
 from convcnp.core.task import Task
 from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
-from convcnp.errors import ConvCNPWarning, SettingError, ShapeError, TableError
+from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
 from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
 from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable
-from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.frames.series import SeriesTable
 from convcnp.frames.targets import Targets, series_targets
 from convcnp.models.base import Model
 from convcnp.predict.answers import (
     QUANTILES,
     answer_columns,
+    check_names,
     check_quantiles,
     moments,
-    quantile_name,
     samples_of,
 )
 from convcnp.predict.batches import Predictions, Progress, predict_many
-from convcnp.predict.cautions import SERIES, Words, cautions
+from convcnp.predict.cautions import (
+    SERIES,
+    Words,
+    beyond,
+    cautions,
+    seems_positive,
+    unused_season,
+)
+from convcnp.predict.job import Job
 from convcnp.predict.sampling import sample_many
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
 _WORTH_SAYING = 0.05  # of a series' variance
-
-
-@dataclass(frozen=True)
-class Job:
-    """Value columns that are predicted together, and what was observed of them."""
-
-    channels: list[int]  # by their numbers
-    names: tuple[str, ...]
-    series: Ragged
-    y: np.ndarray  # (R, Dy)
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,8 @@ class Request(ABC):
         container: What the table came in; answers are put into the same kind.
         table: Its series, or its sets of points.
         targets: The inputs that are asked for.
+        limits: Between which all values lie.
+        warnings: What was warned of when it was predicted, in sentences.
 
     Example:
         >>> import convcnp
@@ -76,6 +77,8 @@ class Request(ABC):
     container: Container
     table: SeriesTable | PointsTable
     targets: Targets
+    limits: Limits = ANYWHERE
+    warnings: list[str] = field(default_factory=list, repr=False, compare=False)
 
     @property
     def columns(self) -> Columns:
@@ -98,12 +101,20 @@ class Request(ABC):
 
     @property
     def remarks(self) -> list[str]:
-        """What the model saw in the table, in sentences, where it looks for anything."""
-        return []
+        """What was seen in the table, in sentences."""
+        if self.limits.are_given:
+            return []
+        values = zip(self.columns.values, self.table.y.T, strict=True)
+        return [
+            f"{name}: no value is negative, and many are near zero; positive=True keeps the answer "
+            "there."
+            for name, y in values
+            if seems_positive(y[~np.isnan(y)])
+        ]
 
     def at(self, targets: Targets) -> Request:
         """Ask for other inputs of the same table."""
-        return replace(self, targets=targets)
+        return replace(self, targets=targets, warnings=[])
 
     def predict(
         self,
@@ -115,8 +126,7 @@ class Request(ABC):
     ) -> Any:  # noqa: ANN401 - the container that the table came in
         """Predict mean, standard deviation and quantiles; see `Predictor.predict`."""
         check_quantiles(quantiles)
-        answer = self.answer(quantiles, samples=samples, seed=seed, progress=progress)
-        return self.container.close(answer)
+        return self._closed(self.answer(quantiles, samples=samples, seed=seed, progress=progress))
 
     def sample(
         self,
@@ -126,8 +136,14 @@ class Request(ABC):
         progress: Progress = lambda done, total: None,
     ) -> Any:  # noqa: ANN401
         """Draw coherent curves, and nothing else."""
-        answer = self.answer(None, samples=samples, seed=seed, progress=progress)
-        return self.container.close(answer)
+        return self._closed(self.answer(None, samples=samples, seed=seed, progress=progress))
+
+    def _closed(self, answer: pd.DataFrame) -> Any:  # noqa: ANN401
+        """Put an answer into its container, with what was warned of beside it."""
+        closed = self.container.close(answer)
+        if hasattr(closed, "attrs"):  # of pandas and xarray
+            closed.attrs["warnings"] = list(self.warnings)
+        return closed
 
     def answer(
         self,
@@ -144,7 +160,7 @@ class Request(ABC):
         """
         self._check_samples(samples)
         self._check_size(samples + 2 + len(quantiles or ()))
-        self._check_names(quantiles, samples)
+        check_names(self.columns, quantiles, samples)
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
@@ -160,7 +176,8 @@ class Request(ABC):
         """Yield the predictions of value columns, as many together as the model takes."""
         asked = self.targets.inputs
         for job in self._jobs():
-            yield job, predict_many(self.model, self.source, job.series, job.y, asked, progress)
+            found = predict_many(self.model, self.source, job.series, job.y, asked, progress)
+            yield job, replace(found, bounds=job.bounds)
 
     def _jobs(self) -> Iterator[Job]:
         values, channels = self.columns.values, self.model.dim_y
@@ -173,7 +190,8 @@ class Request(ABC):
         for start in range(0, len(values), channels):
             together = list(range(start, start + channels))
             series, y = self.table.observed(together)
-            yield Job(together, tuple(values[i] for i in together), series, y)
+            job = Job(together, tuple(values[i] for i in together), series, y)
+            yield job.within(self.limits)
 
     def _check_samples(self, samples: int) -> None:
         if samples < 0:
@@ -188,22 +206,9 @@ class Request(ABC):
                 f"{columns:,} columns; ask for fewer times, samples, quantiles or values at once."
             )
 
-    def _check_names(self, quantiles: Sequence[float] | None, samples: int) -> None:
-        """Refuse columns that would stand in the answer twice."""
-        own = (self.columns.group, self.columns.time, *self.columns.inputs)
-        endings = [] if quantiles is None else ["mean", "std", *map(quantile_name, quantiles)]
-        endings += [f"sample{i + 1}" for i in range(samples)]
-        for value in self.columns.values:
-            for name in own:
-                if name in {f"{value}_{ending}" for ending in endings}:
-                    raise TableError(
-                        f"Expected columns of other names than the answer's, but {name!r} is what "
-                        f"it says of {value!r}; rename it."
-                    )
-
     def _curves(self, job: Job, samples: int, seed: int, progress: Progress) -> np.ndarray:
         """Draw curves (samples, rows, Dy): others for every seed and column."""
-        return sample_many(
+        curves = sample_many(
             self.model,
             self.source,
             job.series,
@@ -213,13 +218,19 @@ class Request(ABC):
             key=(seed, job.channels[0]),
             progress=progress,
         )
+        return job.back(curves)
 
     def warn(self, job: Job, found: Predictions) -> None:
         """Say where the data lies outside what the model was trained for."""
+        for text in self._cautions(job, found):
+            about = f"{', '.join(map(str, job.names))}: {text}"
+            if about not in self.warnings:
+                self.warnings.append(about)
+            warnings.warn(about, ConvCNPWarning, stacklevel=5)
+
+    def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
         familiar, reach = self.source.familiar, self.model.receptive_radius
-        for text in cautions(found, job.series, familiar, reach, self.name, self.words):
-            about = ", ".join(map(str, job.names))
-            warnings.warn(f"{about}: {text}", ConvCNPWarning, stacklevel=5)
+        yield from cautions(found, job.series, familiar, reach, self.name, self.words)
 
 
 @dataclass(frozen=True)
@@ -255,10 +266,18 @@ class SeriesRequest(Request):
 
     @property
     def remarks(self) -> list[str]:
-        """Whether a rhythm was found in a single series, and how much it explains."""
-        if len(self.table.series) != 1:
-            return []
-        return [text for job in self._jobs() for text in self._rhythms(job)]
+        """Whether values seem bounded, and whether a rhythm was found in a single series."""
+        found = list(super().remarks)
+        if len(self.table.series) == 1:
+            found += [text for job in self._jobs() for text in self._rhythms(job)]
+        return found
+
+    def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
+        yield from super()._cautions(job, found)
+        yield from beyond(job.series, self.targets.inputs, self.table.axis)
+        if isinstance(self.source, TableSource) and len(job.series) == 1:
+            sees = self.model.receptive_radius * self.source.gap[0]
+            yield from unused_season(job.series.x, job.y, sees, self.name, self.table.axis)
 
     def _rhythms(self, job: Job) -> Iterator[str]:
         x, y = job.series.x, job.y

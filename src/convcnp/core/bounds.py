@@ -1,0 +1,230 @@
+"""Outputs that lie between bounds: seen freely by a model, and brought back with their density."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.core.predictive import Predictive
+from convcnp.errors import SettingError
+
+_NEAREST = 0.01  # of what is typical: nearer to a bound, values are seen as if so far from it
+_FARTHEST, _NODES = 7.0, 113  # standard deviations that quadratures reach, and their nodes
+_OUTPUTS_AT_ONCE = 2**20  # times nodes
+
+
+class Limits(NamedTuple):
+    """Where outputs lie, as far as a user says; infinite where nothing is said."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    @classmethod
+    def given(
+        cls, lower: float | None = None, upper: float | None = None, positive: bool = False
+    ) -> Limits:
+        """Take what a user says; positive outputs have the lower bound zero.
+
+        Example:
+            >>> Limits.given(positive=True)
+            Limits(lower=0.0, upper=inf)
+        """
+        if positive and lower is not None:
+            raise SettingError(
+                f"Expected lower= or positive=, got both, {lower:g} and positive; leave one out."
+            )
+        limits = cls(
+            0.0 if positive else -math.inf if lower is None else float(lower),
+            math.inf if upper is None else float(upper),
+        )
+        if not limits.lower < limits.upper:
+            raise SettingError(
+                f"Expected a lower bound below the upper one, got {limits.lower:g} and "
+                f"{limits.upper:g}; change one of them."
+            )
+        return limits
+
+    @property
+    def are_given(self) -> bool:
+        """Whether there is a bound at all."""
+        return math.isfinite(self.lower) or math.isfinite(self.upper)
+
+
+ANYWHERE = Limits()
+
+
+@dataclass(frozen=True)
+class Bounds:
+    r"""A lower bound of outputs, an upper one, or both, and a change of units that knows of none.
+
+    With one bound, the distance :math:`d` from it becomes :math:`s \log(e^{d/s} - 1)`: far from the
+    bound nothing changes, near it distances are seen by their logarithm. With both, it is the
+    logit, with slope one in the middle.
+
+    Args:
+        lower: No output is smaller; minus infinity if there is no such bound.
+        upper: No output is larger.
+        soft: The distance :math:`s` of every channel, below which a bound is near; with both
+            bounds, their distance.
+
+    Example:
+        >>> bounds = Bounds(0.0, math.inf, torch.ones(1))
+        >>> free = bounds.free(torch.tensor([[0.1], [30.0]]))
+        >>> free.round(decimals=1).tolist(), bounds.bounded(free).round(decimals=1).tolist()
+        ([[-2.3], [30.0]], [[0.1], [30.0]])
+    """
+
+    lower: float
+    upper: float
+    soft: Float[Tensor, " Dy"]
+
+    @classmethod
+    def of(cls, y: Float[Tensor, "N Dy"], limits: Limits) -> Bounds:
+        """Return bounds that fit to outputs, NaN where there is none; others are refused."""
+        lower, upper = limits
+        outside = (y < lower) | (y > upper)
+        if outside.any():
+            raise SettingError(
+                f"Expected values from {lower:g} to {upper:g}, got {y[outside][0].item():g} and "
+                f"{int(outside.sum()) - 1:,} more outside; choose bounds that hold all values."
+            )
+        if math.isfinite(upper - lower):
+            return cls(lower, upper, torch.full(y.shape[1:], upper - lower, dtype=torch.float64))
+        away = (y - lower if math.isfinite(lower) else upper - y).double()
+        typical = away.nanmedian(0).values
+        smallest = torch.where(away > 0, away, torch.inf).amin(0)  # where most lie on the bound
+        soft = torch.where(typical > 0, typical, smallest)
+        return cls(lower, upper, torch.where(soft.isfinite(), soft, 1.0))
+
+    def free(self, y: Tensor) -> Tensor:
+        """Return outputs as a model sees them, any number."""
+        y = y.double()
+        if math.isfinite(self.lower) and math.isfinite(self.upper):
+            share = ((y - self.lower) / self.soft).clamp(_NEAREST / 2, 1 - _NEAREST / 2)
+            return 0.5 * (self.lower + self.upper) + self.soft / 4 * torch.logit(share)
+        away = (self._away(y) / self.soft).clamp(min=_NEAREST)
+        return self._back(self.soft * (away + torch.log(-torch.expm1(-away))))
+
+    def bounded(self, u: Tensor) -> Tensor:
+        """Return what a model sees as outputs between the bounds."""
+        u = u.double()
+        if math.isfinite(self.lower) and math.isfinite(self.upper):
+            middle = 0.5 * (self.lower + self.upper)
+            return self.lower + self.soft * torch.sigmoid(4 * (u - middle) / self.soft)
+        away = self._away(u) / self.soft
+        return self._back(self.soft * torch.nn.functional.softplus(away, threshold=50.0))
+
+    def log_slope(self, y: Tensor) -> Tensor:
+        """Return the logarithm of how fast what a model sees grows with an output."""
+        y = y.double()
+        if math.isfinite(self.lower) and math.isfinite(self.upper):
+            share = ((y - self.lower) / self.soft).clamp(_NEAREST / 2, 1 - _NEAREST / 2)
+            return -torch.log(4 * share * (1 - share))
+        away = (self._away(y) / self.soft).clamp(min=_NEAREST)
+        return -torch.log(-torch.expm1(-away))
+
+    def _away(self, y: Tensor) -> Tensor:
+        """Return distances from the only bound."""
+        return y - self.lower if math.isfinite(self.lower) else self.upper - y
+
+    def _back(self, away: Tensor) -> Tensor:
+        return self.lower + away if math.isfinite(self.lower) else self.upper - away
+
+
+class BoundedPredictive(Predictive):
+    r"""Outputs between bounds, whose free form has a distribution of its own.
+
+    .. math:: p(y) = g(u(y)) \, u'(y)
+
+    Quantiles and samples are those of the free form, brought back; mean, variance and CRPS are
+    integrals over normal scores.
+
+    Args:
+        base: The distribution :math:`g` of what a model sees.
+        bounds: Where the outputs lie.
+    """
+
+    def __init__(self, base: Predictive, bounds: Bounds) -> None:
+        super().__init__(base.mask.shape, validate_args=False)
+        self.base, self.bounds, self.mask = base, bounds, base.mask
+
+    @property
+    def mean(self) -> Float[Tensor, "B M Dy"]:
+        """The mean, by quadrature."""
+        return self._moments[0]
+
+    @property
+    def variance(self) -> Float[Tensor, "B M Dy"]:
+        """The variance, by quadrature."""
+        return self._moments[1]
+
+    @property
+    def stddev(self) -> Float[Tensor, "B M Dy"]:
+        """The standard deviation, by quadrature."""
+        return self.variance.sqrt()
+
+    @cached_property
+    def _moments(self) -> tuple[Tensor, Tensor]:
+        middle = self.at_score(torch.zeros(self.mask.shape, dtype=torch.float64))
+        first, second = torch.zeros_like(middle), torch.zeros_like(middle)
+        for _, y, weight in self._nodes():
+            first = first + (weight * (y - middle)).sum(0)
+            second = second + (weight * (y - middle) ** 2).sum(0)
+        return middle + first, (second - first**2).clamp(min=0)
+
+    def _nodes(self) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Return normal scores, the outputs that have them, and weights, some at a time."""
+        scores = torch.linspace(-_FARTHEST, _FARTHEST, _NODES, dtype=torch.float64)
+        weights = torch.softmax(-0.5 * scores**2, 0)
+        some = max(1, _OUTPUTS_AT_ONCE // max(1, math.prod(self.mask.shape)))
+        found = []
+        for z, weight in zip(scores.split(some), weights.split(some), strict=True):
+            z, weight = z[:, None, None, None], weight[:, None, None, None]
+            found.append((z, self.at_score(z.expand(-1, *self.mask.shape)), weight))
+        return found
+
+    def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the normal scores of the free form."""
+        return self.base.score(self.bounds.free(value))
+
+    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, in float64."""
+        return self.bounds.bounded(self.base.at_score(score))
+
+    def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
+        r"""Return the continuous ranked probability score of each output; smaller is better.
+
+        As the mean over levels of twice the loss of their quantiles.
+        """
+        value = torch.where(self.mask, value.double(), 0)
+        total = torch.zeros_like(value)
+        for z, y, weight in self._nodes():
+            is_below = (value <= y).to(y)
+            total = total + (2 * weight * (is_below - torch.special.ndtr(z)) * (y - value)).sum(0)
+        return torch.where(self.mask, total, 0)
+
+    def affine(
+        self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
+    ) -> Predictive:
+        """Refuse: bounds are in the units of the outputs already."""
+        raise SettingError("Outputs between bounds are in their own units; change the base before.")
+
+    def to(self, device: torch.device | str) -> BoundedPredictive:
+        """Move every tensor to a device."""
+        bounds = Bounds(self.bounds.lower, self.bounds.upper, self.bounds.soft.to(device))
+        return BoundedPredictive(self.base.to(device), bounds)
+
+    def _likely(self) -> Tensor:
+        return self.bounds.bounded(self.base._likely())  # the mean takes a quadrature
+
+    def _log_density(self, value: Tensor) -> Tensor:
+        return self.base._log_density(self.bounds.free(value)) + self.bounds.log_slope(value)
+
+    def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
+        return self.bounds.bounded(self.base._sample(shape, generator))

@@ -1,0 +1,23 @@
+"""Value columns as a model is given them."""
+
+import numpy as np
+import pytest
+
+from convcnp.core.bounds import ANYWHERE, Limits
+from convcnp.errors import SettingError
+from convcnp.frames.series import Ragged
+from convcnp.predict.job import Job
+
+Y = np.array([[0.0], [1.0], [np.nan], [9.0]])
+JOB = Job([0], ("v",), Ragged(np.arange(4.0), np.array([0, 4])), Y)
+
+
+def test_values_between_limits_are_seen_freely_and_come_back():
+    job = JOB.within(Limits(0.0))
+    assert np.isnan(job.y).tolist() == np.isnan(Y).tolist()
+    assert job.y[0, 0] < 0
+    assert job.back(job.y)[1:] == pytest.approx(Y[1:], nan_ok=True)
+    assert JOB.within(ANYWHERE) is JOB
+    assert JOB.back(Y) is Y
+    with pytest.raises(SettingError, match="from 2 to inf"):
+        JOB.within(Limits(2.0))
