@@ -15,6 +15,7 @@ from convcnp.paper.tables import LAYOUTS, build_table, layouts
 from convcnp.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
+COMPARED = ("real-series", "plane")  # results that no experiment file asks for
 PAPER = """
 title = "A table"
 columns = { eq = "EQ", eq-printed = "EQ as printed", saw = "Sawtooth" }
@@ -152,7 +153,7 @@ def test_a_table_with_a_hyphen_in_its_name_is_written_between_its_marks():
 
 
 def test_every_result_file_belongs_to_an_experiment_and_was_not_a_smoke_run():
-    paths = [p for p in (ROOT / "results").glob("*/*.json") if p.parent.name != "real-series"]
+    paths = [p for p in (ROOT / "results").glob("*/*.json") if p.parent.name not in COMPARED]
     assert len(paths) > 50
     for path in paths:
         result = json.loads(path.read_text())

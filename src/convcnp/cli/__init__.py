@@ -60,6 +60,7 @@ for _command in (
         paper.table,
         paper.compare,
         paper.compare_photographs,
+        paper.compare_plane,
         paper.figure,
         complete.complete,
         page.app,

@@ -76,6 +76,34 @@ def compare(
     print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 
 
+def compare_plane(
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(help="A real set of points; all if left out. Repeatable."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="general, gp, linear or nearest; all if left out. Repeatable."),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path("results/plane"),
+) -> None:
+    """Compare the general model with what people would fit, on real points in the plane.
+
+    Results join those of other methods that the folder has; `convcnp table plane` shows them, and
+    `convcnp table plane-summary` sums them up.
+    """
+    import torch
+
+    from convcnp.paper.measured_fields import FIELDS
+    from convcnp.paper.plane_comparison import PLANE_METHODS, compare_in_plane
+
+    torch.set_num_threads(1)  # times are compared on one thread
+    paths = compare_in_plane(
+        sets or list(FIELDS), methods or list(PLANE_METHODS), out, report=_say_scores
+    )
+    print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
+
+
 def _say_scores(series: str, method: str, scores: dict[str, list[dict[str, Any]]]) -> None:
     for removal, found in scores.items():
         mean = {

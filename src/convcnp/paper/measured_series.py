@@ -52,6 +52,18 @@ class RealSeries:
         return len(self.times)
 
     @property
+    def about(self) -> dict[str, Any]:
+        """What a result file says of it."""
+        return {
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "time_unit": self.time_unit,
+            "source": self.source,
+            "group": self.group,
+            "num_points": self.num_points,
+        }
+
+    @property
     def step(self) -> float | None:
         """The time from row to row, if the series is regular up to missing rows."""
         smallest = float(np.diff(self.times).min())

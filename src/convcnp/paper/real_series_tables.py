@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from convcnp.core.predictive import coverage_key
 from convcnp.errors import ResultError
@@ -80,7 +80,7 @@ class Rows:
     def mean(self, method: str, measure: Measure) -> str:
         """Return the mean of a method's scores."""
         values = [v for row in self.rows if (v := row.value(method, measure)) is not None]
-        return _number(statistics.fmean(values) if values else None, measure.form)
+        return number(statistics.fmean(values) if values else None, measure.form)
 
     def sums(self) -> list[list[str]]:
         """Return the last lines of a table: how each method does against the fitted GP."""
@@ -95,19 +95,23 @@ class Rows:
         return [[label, "", "", *map(cell, METHODS)] for label, cell in sums.items()]
 
 
+def row_of(name: str, group: str, result: dict[str, Any], removal: str) -> Row:
+    """Take one way of removing points from a result file."""
+    scores = {
+        method: found["scores"][removal]
+        for method, found in result["methods"].items()
+        if removal in found["scores"]
+    }
+    return Row(name, group, result["num_points"], removal, scores)
+
+
 def read_rows(folder: Path) -> list[Row]:
     """Read the result files of all series."""
     rows = []
     for name in SERIES:
         if (path := folder / f"{name}.json").exists():
             result = read_result(path, "num_points", "group", "methods")
-            for removal in REMOVALS:
-                scores = {
-                    method: found["scores"][removal]
-                    for method, found in result["methods"].items()
-                    if removal in found["scores"]
-                }
-                rows.append(Row(name, result["group"], result["num_points"], removal, scores))
+            rows += [row_of(name, result["group"], result, removal) for removal in REMOVALS]
     if not rows:
         raise ResultError(
             f"Expected result files of real series in {folder}, got none; run `convcnp compare`."
@@ -168,7 +172,7 @@ def _summary(kind: str, method: str, rows: Rows) -> list[str]:
 
 
 def _line(row: Row, label: str, measure: Measure) -> list[str]:
-    cells = (_number(row.value(method, measure), measure.form) for method in METHODS)
+    cells = (number(row.value(method, measure), measure.form) for method in METHODS)
     return [row.series, str(row.num_points), label, *cells]
 
 
@@ -176,7 +180,8 @@ def _labels(methods: Iterable[str]) -> list[str]:
     return [METHODS[method].label for method in methods]
 
 
-def _number(value: float | None, form: str) -> str:
+def number(value: float | None, form: str) -> str:
+    """Write a number, or a dash where there is none."""
     return "—" if value is None else format(value, form)
 
 

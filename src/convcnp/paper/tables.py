@@ -9,6 +9,7 @@ from typing import Any
 
 from convcnp.errors import ResultError
 from convcnp.paper.photograph_tables import PHOTOGRAPHS
+from convcnp.paper.plane_tables import PLANE
 from convcnp.paper.real_series_tables import REAL_SERIES
 from convcnp.paper.table import Table
 from convcnp.training.run import read_result
@@ -29,6 +30,8 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
         return REAL_SERIES[name](results / "real-series")
     if name in PHOTOGRAPHS:
         return PHOTOGRAPHS[name](results / "photographs")
+    if name in PLANE:
+        return PLANE[name](results / "plane")
     return _paper_table(name, experiments, results)
 
 
@@ -50,8 +53,8 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
     if name not in known:
         raise ResultError(
             f"Expected the name of a table under {experiments}, one of "
-            f"{sorted([*REAL_SERIES, *PHOTOGRAPHS, *known])}, got {name!r}; run this in the "
-            "project's folder, or name the folders with experiments= and results=."
+            f"{sorted([*REAL_SERIES, *PHOTOGRAPHS, *PLANE, *known])}, got {name!r}; run this in "
+            "the project's folder, or name the folders with experiments= and results=."
         )
     paper = tomllib.loads(known[name].read_text())
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
