@@ -104,6 +104,15 @@ def _where(at: str | None, ahead: str | None) -> str | None:
     return f"+{ahead.strip().removeprefix('+')}"
 
 
+def _refuse_in_lake(samples: int, plot: Path | None, inputs: Sequence[str] | None) -> None:
+    for name, value in (("--samples", samples), ("--plot", plot), ("--inputs", inputs)):
+        if value:
+            raise SettingError(
+                f"{name} is for one table, got {value} for many files; leave it out, or predict "
+                "one of them alone."
+            )
+
+
 def _levels(text: str) -> list[float]:
     from convcnp.predict.answers import check_quantiles
 
@@ -121,7 +130,8 @@ def predict(
     file: Annotated[
         str,
         typer.Argument(
-            help="Table with times and values: CSV, Parquet, Excel and others, or - for stdin."
+            help="Table with times and values: CSV, Parquet, Excel and others, or - for stdin. A "
+            "folder, or a pattern in quotes, for many files of series."
         ),
     ],
     time: Time = None,
@@ -159,12 +169,48 @@ def predict(
             "--plot", "--map", help="Also draw the first series, or a map of points, to this PNG."
         ),
     ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="Of many files: pool, of processes here, or ray.")
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; one is started here if left out.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes for many files; all cores if left out.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(help="Memory of each of them, about, such as 2GB.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with many files where it was ended.")
+    ] = False,
 ) -> None:
     """Fill the gaps of your own series or maps, or predict them anywhere, with uncertainty.
 
     One row per asked time: the mean, the standard deviation and quantiles of what would be
     observed, in your units. Nothing is trained: a general model ships with the package.
     """
+    from convcnp.cli.lake import is_lake, predict_lake, refuse_without_lake
+
+    spread: dict[str, Any] = {
+        "engine": engine,
+        "address": address,
+        "workers": workers,
+        "memory": memory,
+        "resume": resume,
+    }
+    if is_lake(file, out) or engine is not None:
+        from convcnp.core.bounds import Limits
+        from convcnp.frames.columns import Columns
+        from convcnp.scale.form import Asked
+
+        _refuse_in_lake(samples, plot, inputs)
+        columns = Columns.named(time=time, value=value, group=group, missing=missing)
+        limits = Limits.given(lower, upper, positive)
+        asked = Asked(model, columns, _where(at, ahead), _levels(quantiles), limits)
+        predict_lake(file, out, asked, **spread)
+        return
+    refuse_without_lake([(f"--{name}", value) for name, value in spread.items()])
     predict_file(
         file,
         time=time,

@@ -1,0 +1,55 @@
+"""What is decided once for all tables of a lake."""
+
+import pandas as pd
+import pytest
+
+from convcnp.errors import SettingError, TableError
+from convcnp.predict.zoo import load
+from convcnp.scale.form import Asked, Form
+from lakes import MODEL, asked, some_series
+
+
+def form_of(frame, wanted):
+    return Form.of(load(MODEL), wanted, frame, "a")
+
+
+def test_columns_are_chosen_and_named():
+    form = form_of(some_series(6), asked())
+    assert (form.group, form.time, form.at) == ("station", "day", "gaps")
+    assert form.columns.values == ("temp", "rain")
+    assert form.columns.missing == ("none",)
+
+
+def test_numbers_that_stand_for_missing_ones_are_named_for_all_parts():
+    frame = some_series(6).fillna({"temp": -999.0})
+    with pytest.warns(match="-999"):
+        form = form_of(frame, asked())
+    assert form.columns.missing == ("-999",)
+
+
+def test_times_as_text_are_read_as_in_the_first_table():
+    frame = some_series(6)
+    text = frame.assign(day=frame["day"].dt.strftime("%d/%m/%Y"))
+    form = form_of(text, asked())
+    few = text[frame["day"].dt.day <= 12].head(3)  # which could be months as well
+    assert form.needed(few, "b")["day"].tolist() == frame["day"][few.index].tolist()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "sentence"),
+    [
+        (Asked(MODEL, asked(group="", time="day").columns), TableError, "tells series apart in a"),
+        (asked(group="station", value=["temp", "snow"]), TableError, "Expected a column 'snow'"),
+        (asked(at="1:2"), TableError, "at must be gaps, a number"),
+        (Asked(MODEL, asked().columns, None, (2.0,)), SettingError, "strictly between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(wanted, error, sentence):
+    with pytest.raises(error, match=sentence):
+        form_of(some_series(6), wanted)
+
+
+def test_a_table_of_times_is_for_one_process(tmp_path):
+    pd.DataFrame({"day": ["2024-01-05"], "station": ["s1"]}).to_csv(tmp_path / "at.csv")
+    with pytest.raises(TableError, match=r"got the table .*at\.csv"):
+        form_of(some_series(6), asked(at=str(tmp_path / "at.csv")))
