@@ -1,10 +1,13 @@
 """What pictures of predictions are made of."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from convcnp import GaussianPredictive, Task
 from convcnp.plots.drawing import (
+    as_picture,
     as_png,
     dense_targets,
     draw_band,
@@ -12,6 +15,7 @@ from convcnp.plots.drawing import (
     draw_legend,
     draw_reference,
     draw_targets,
+    form_of,
     limit_to,
     new_figure,
     save_figure,
@@ -86,3 +90,10 @@ def test_curves_are_drawn_at_even_inputs_from_end_to_end():
 
 def test_a_figure_becomes_the_content_of_a_png():
     assert as_png(new_figure(1, 1)).startswith(b"\x89PNG")
+
+
+def test_a_picture_has_the_form_of_its_file_and_a_pdf_pages():
+    pages = [new_figure(1, 1), new_figure(1, 1)]
+    assert b"<svg" in as_picture(pages, "svg")
+    assert as_picture(pages, "pdf").count(b"/Type /Page ") == 2
+    assert [form_of(Path(name)) for name in ("a.PDF", "a.svg", "a.png")] == ["pdf", "svg", "png"]

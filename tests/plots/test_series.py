@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import convcnp
+from convcnp.errors import TableError
 from convcnp.plots import series as pictures
 
 pytest.importorskip("matplotlib")
@@ -23,7 +24,7 @@ TABLE = pd.DataFrame(
 def drawn(monkeypatch):
     """Keep the figures that are drawn."""
     figures = []
-    monkeypatch.setattr(pictures, "as_png", lambda figure: figures.append(figure) or b"")
+    monkeypatch.setattr(pictures, "as_picture", lambda pages, form: figures.extend(pages) or b"")
     return figures
 
 
@@ -47,3 +48,39 @@ def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     place = np.searchsorted(times, [1.0, 2.0])
     np.testing.assert_allclose(mean[place], own["v_mean"], rtol=1e-5)
     assert len(panels[1].collections) == 1
+
+
+def long_request(rows=3000):
+    t = np.arange(float(rows))
+    frame = pd.DataFrame({"t": t, "v": np.sin(t / 50)}).drop(index=range(1000, 1010))
+    return convcnp.load("general").request(frame)
+
+
+def test_of_thousands_of_points_the_lowest_and_highest_are_drawn_and_gaps_enlarged(drawn):
+    request = long_request()
+    pictures.draw_series(request, request.predict())
+    whole, gap = drawn[0].axes
+    points = whole.lines[1]
+    assert len(points.get_xdata()) <= 2000
+    assert points.get_label() == f"observed: {len(points.get_xdata()):,} of 2,990"
+    assert points.get_ydata().max() == pytest.approx(1, abs=1e-3)
+    assert gap.get_ylabel() == "v: a gap"
+    times = gap.lines[0].get_xdata()
+    assert 900 < times.min() < 1000
+    assert 1010 < times.max() < 1100
+
+
+@pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
+def test_series_are_chosen_by_name_and_a_pdf_has_pages_for_all(drawn):
+    names = [f"s{i}" for i in range(8)]
+    frame = pd.concat(
+        [pd.DataFrame({"id": name, "t": [0, 1, 2, 4], "v": [1.0, 2, 3, 5]}) for name in names]
+    )
+    request = convcnp.load("general").request(frame, [3.0])
+    answer = request.predict()
+    pictures.draw_series(request, answer, chosen=["s3", "s1"])
+    assert [axes.get_ylabel() for axes in drawn.pop().axes] == ["v, s3", "v, s1"]
+    pictures.draw_series(request, answer, "pdf")
+    assert [len(page.axes) for page in drawn] == [6, 2]
+    with pytest.raises(TableError, match=r"to draw, got 's77'; did you mean 's7'\?"):
+        pictures.draw_series(request, answer, chosen=["s77"])

@@ -21,10 +21,12 @@ def check_outputs(inputs: Sequence[str], out: Path | None, plot: Path | None) ->
     """Refuse, before any work, what could not be written after it, or would replace an input."""
     if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
         raise OutputError(f"--out must end in .csv or .parquet, got {out}; choose one.")
+    if out is not None and out.suffix.lower() == ".parquet":
+        import_extra("pyarrow", "parquet")
     if plot is not None:
         import_extra("matplotlib", "plot")
-        if plot.suffix.lower() != ".png":
-            raise OutputError(f"--plot must end in .png, got {plot}; pictures are written as PNG.")
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise OutputError(f"--plot must end in .png, .svg or .pdf, got {plot}; choose one.")
     for path in (out, plot):
         if path is not None:
             _check_output(inputs, path)
@@ -68,7 +70,6 @@ def write_answer(
     """
     contents: dict[Path, bytes] = {}
     if out is not None and out.suffix.lower() == ".parquet":
-        import_extra("pyarrow", "parquet")
         contents[out] = answer.to_parquet(index=False)
     elif out is not None:
         contents[out] = answer.to_csv(index=False).encode()

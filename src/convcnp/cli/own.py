@@ -116,7 +116,7 @@ def check(
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
     plot: Annotated[
-        Path | None, typer.Option(help="Also draw the calibration to this PNG.")
+        Path | None, typer.Option(help="Also draw the calibration to this PNG, SVG or PDF.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -128,6 +128,7 @@ def check(
     from convcnp.cli.progress import bar
     from convcnp.frames.columns import Columns
     from convcnp.plots.calibration import draw_calibration
+    from convcnp.plots.drawing import form_of
     from convcnp.predict.calibration import Check, table_of
     from convcnp.predict.zoo import load
 
@@ -144,7 +145,7 @@ def check(
     for remark in checked.remarks(found):
         say(remark)
     if plot is not None:
-        write_files({plot: draw_calibration(found)})
+        write_files({plot: draw_calibration(found, form_of(plot))})
         say(f"Wrote {plot}.")
     if as_json:
         print(json.dumps({name: one.summary for name, one in found.items()}))

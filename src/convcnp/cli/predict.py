@@ -50,6 +50,7 @@ def predict_file(
     model: str = "general",
     out: Path | None = None,
     plot: Path | None = None,
+    draw: Sequence[str] | None = None,
     say: Callable[[str], None] = say_plainly,
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
@@ -58,8 +59,6 @@ def predict_file(
     from convcnp.frames.columns import Columns
     from convcnp.frames.reading import read_table
     from convcnp.frames.targets import TargetText
-    from convcnp.plots.maps import draw_map
-    from convcnp.plots.series import draw_series
     from convcnp.predict.zoo import load
 
     levels = _levels(quantiles)
@@ -84,14 +83,26 @@ def predict_file(
         for remark in request.remarks:
             say(remark)
         # The picture before the files: if it cannot be drawn, nothing is written.
-        draw: Callable[[Any, pd.DataFrame], bytes] = (
-            draw_map if request.columns.inputs else draw_series
-        )
-        picture = b"" if plot is None else draw(request, answer)
-    write_answer(answer, out, {} if plot is None else {plot: picture})
+        pictures = {} if plot is None else {plot: _drawn(request, answer, plot, draw or ())}
+    write_answer(answer, out, pictures)
     for path in (out, plot):
         if path is not None:
             say(f"Wrote {path}.")
+
+
+def _drawn(request: Any, answer: pd.DataFrame, plot: Path, chosen: Sequence[str]) -> bytes:  # noqa: ANN401
+    """Draw series or a map, in the form that the file has."""
+    from convcnp.plots.drawing import form_of
+    from convcnp.plots.maps import draw_map
+    from convcnp.plots.series import draw_series
+
+    if not request.columns.inputs:
+        return draw_series(request, answer, form_of(plot), chosen)
+    if chosen:
+        raise SettingError(
+            "--draw chooses series, but these are points in the plane; leave it out."
+        )
+    return draw_map(request, answer, form_of(plot))
 
 
 def _where(at: str | None, ahead: str | None) -> str | None:
@@ -166,8 +177,14 @@ def predict(
     plot: Annotated[
         Path | None,
         typer.Option(
-            "--plot", "--map", help="Also draw the first series, or a map of points, to this PNG."
+            "--plot",
+            "--map",
+            help="Also draw the first series, or a map of points, to this PNG, SVG or PDF. A PDF "
+            "has pages for more.",
         ),
+    ] = None,
+    draw: Annotated[
+        list[str] | None, typer.Option(help="Series to draw, by its name. Repeatable.")
     ] = None,
     engine: Annotated[
         str | None, typer.Option(help="Of many files: pool, of processes here, or ray.")
@@ -229,4 +246,5 @@ def predict(
         model=model,
         out=out,
         plot=plot,
+        draw=draw,
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from convcnp.plots.drawing import BLUE, as_png, new_figure
+from convcnp.plots.drawing import BLUE, Form, as_picture, new_figure
 from convcnp.predict.calibration import Calibration
 
 _CURVE = np.linspace(0.01, 0.99, 99)  # levels
 
 
-def draw_calibration(found: dict[str, Calibration]) -> bytes:
+def draw_calibration(found: dict[str, Calibration], form: Form = "png") -> bytes:
     """Draw how often values fall below each predicted quantile, beside how often they should."""
     figure = new_figure(1, len(found), width=3.6, height=3.9)
     for axes, (name, calibration) in zip(figure.axes, found.items(), strict=True):
@@ -22,4 +22,4 @@ def draw_calibration(found: dict[str, Calibration]) -> bytes:
             f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small", parse_math=False
         )
         axes.set_aspect("equal")
-    return as_png(figure)
+    return as_picture([figure], form)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Form = Literal["png", "svg", "pdf"]
+FORMS: tuple[Form, ...] = ("png", "svg", "pdf")
 BLUE, GREEN, ORANGE, BLACK = "#2a6fbb", "#2e8b57", "#c8681c", "#222222"
 
 
@@ -82,10 +85,16 @@ def blank_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def new_figure(rows: int, columns: int, width: float = 4.0, height: float = 2.6) -> Figure:
-    """Return a figure with a grid of axes, each of this width and height in inches."""
+def new_figure(
+    rows: int, columns: int, width: float = 4.0, height: float = 2.6, *, share: bool = True
+) -> Figure:
+    """Return a figure with a grid of axes, each of this width and height in inches.
+
+    Args:
+        share: Whether axes below each other have one horizontal axis.
+    """
     figure = blank_figure(width * columns, height * rows)
-    figure.subplots(rows, columns, squeeze=False, sharex="col")
+    figure.subplots(rows, columns, squeeze=False, sharex="col" if share else "none")
     for axes in figure.axes:
         axes.spines[["top", "right"]].set_visible(False)
     return figure
@@ -111,9 +120,24 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def as_png(figure: Figure, dpi: int = 150) -> bytes:
     """Return a figure as the content of a PNG file."""
+    return as_picture([figure], dpi=dpi)
+
+
+def as_picture(pages: Sequence[Figure], form: Form = "png", dpi: int = 150) -> bytes:
+    """Return figures as the content of a file: all of them in a PDF, else the first."""
     content = io.BytesIO()
-    figure.savefig(content, dpi=dpi, format="png")
+    if form != "pdf":
+        pages[0].savefig(content, dpi=dpi, format=form)
+        return content.getvalue()
+    with import_extra("matplotlib.backends.backend_pdf", "plot").PdfPages(content) as book:
+        for page in pages:
+            book.savefig(page, dpi=dpi)
     return content.getvalue()
+
+
+def form_of(path: Path) -> Form:
+    """Return the form that a picture's file has by its ending; PNG if it is none of ours."""
+    return next((form for form in FORMS if path.suffix.lower() == f".{form}"), "png")
 
 
 def dense_targets(low: float, high: float, points: int = 601) -> Float[Tensor, "1 M 1"]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, SettingError
 from convcnp.frames.points import PointsTable, map_targets
-from convcnp.plots.drawing import as_png, new_figure
+from convcnp.plots.drawing import Form, as_picture, new_figure
 from convcnp.predict.answers import quantile_name
 from convcnp.predict.points import PointsRequest
 
@@ -26,7 +26,9 @@ _CENTRAL = (0.16, 0.84)  # half the way between them is the deviation of a Gauss
 _PANELS = 3  # sets or channels, each a mean and a standard deviation
 
 
-def draw_map(request: PointsRequest, answer: pd.DataFrame | None = None) -> bytes:
+def draw_map(
+    request: PointsRequest, answer: pd.DataFrame | None = None, form: Form = "png"
+) -> bytes:
     """Draw the first sets and channels: a row each, the mean beside the uncertainty.
 
     That is half the width of the central 68 %, which a rare outlier does not widen.
@@ -58,7 +60,7 @@ def draw_map(request: PointsRequest, answer: pd.DataFrame | None = None) -> byte
             axes.set_title(f"{label}: {name}", fontsize="small", parse_math=False)
             axes.set_xlabel(table.columns.inputs[0], parse_math=False)
             axes.set_ylabel(table.columns.inputs[1], parse_math=False)
-    return as_png(figure)
+    return as_picture([figure], form)
 
 
 def _aspect(table: PointsTable) -> float | Literal["auto"]:

@@ -3,52 +3,126 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning, TableError, shortened
+from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
-from convcnp.plots.drawing import BLACK, BLUE, ORANGE, as_png, new_figure
+from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_picture, new_figure
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_PANELS = 6
+_PANELS = 6  # of a page
+_MOST_PAGES = 20
 _LONGEST_NAME = 60  # characters
 _POINTS = 600  # of a curve
+_BINS = 1000  # of a panel, in each of which the lowest and the highest value are drawn
+_NARROW = 0.05  # of a panel: narrower gaps get one of their own
+_ZOOMED = 3  # of these, the longest
+_AROUND = 2.0  # lengths of a gap to either side of it
 
 
-def draw_series(request: SeriesRequest, answer: pd.DataFrame) -> bytes:
-    """Draw the first series and value columns as PNG: observations, the mean, the 90 % band.
+@dataclass(frozen=True)
+class _Panel:
+    """A series and a value column, all of it or what surrounds a gap."""
+
+    series: int
+    value: str
+    part: tuple[float, float] | None = None
+
+
+def draw_series(
+    request: SeriesRequest,
+    answer: pd.DataFrame,
+    form: Form = "png",
+    chosen: Sequence[str] = (),
+) -> bytes:
+    """Draw series and value columns: observations, the mean, the 90 % band, and gaps enlarged.
+
+    A PDF has as many pages as it needs, up to twenty; other forms show the first.
 
     Args:
         answer: What was predicted for the request; samples in it are drawn as well.
+        chosen: Series by their names; the first ones if left out.
     """
-    table, time = request.table, request.table.time
+    table = request.table
     _check_drawable(table, request.targets)
-    panels = _panels(table)
-    figure = new_figure(len(panels), 1, width=9.0, height=2.8)
-    shown = _with_curves(request, sorted({i for i, _ in panels}))
+    most = _PANELS * (_MOST_PAGES if form == "pdf" else 1)
+    panels = _panels(request, _numbers(table, chosen))[:most]
+    shown = _with_curves(request, panels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
         bands = shown.answer(QUANTILES)
-    for axes, (i, value) in zip(figure.axes, panels, strict=True):
-        rows = table.series.rows(i)
-        y = table.y[rows, table.columns.values.index(value)]
-        times = table.axis.times(table.series.x[rows])
-        _draw_band(axes, bands.iloc[shown.targets.rows(i)], time, value)
-        axes.plot(times, y, "o", color=BLACK, markersize=2.5, label="observed")
-        asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
-        _draw_samples(axes, asked, answer.iloc[request.targets.rows(i)], time, value)
-        name = value if table.labels is None else f"{value}, {table.labels[i]}"
-        axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
-    figure.axes[0].legend(loc="best", frameon=False, fontsize="small")
-    return as_png(figure)
+    pages = []
+    for start in range(0, len(panels), _PANELS):
+        page = panels[start : start + _PANELS]
+        is_whole = all(panel.part is None for panel in page)
+        pages.append(new_figure(len(page), 1, width=9.0, height=2.8, share=is_whole))
+        for axes, panel in zip(pages[-1].axes, page, strict=True):
+            band = bands.iloc[shown.targets.rows(panel.series)]
+            _draw_panel(axes, request, panel, band, answer)
+        pages[-1].axes[0].legend(loc="best", frameon=False, fontsize="small")
+    return as_picture(pages, form)
+
+
+def _draw_panel(
+    axes: Axes, request: SeriesRequest, panel: _Panel, band: pd.DataFrame, answer: pd.DataFrame
+) -> None:
+    table, i, value = request.table, panel.series, panel.value
+    rows = table.series.rows(i)
+    x, y = table.series.x[rows], table.y[rows, table.columns.values.index(value)]
+    asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
+    answer = answer.iloc[request.targets.rows(i)]
+    if panel.part is not None:
+        low, high = panel.part
+        inside = (x >= low) & (x <= high)
+        x, y = x[inside], y[inside]
+        edges = table.axis.times(np.array([low, high]))
+        band = band[(band[table.time] >= edges[0]) & (band[table.time] <= edges[1])]
+        inside = (asked >= low) & (asked <= high)
+        asked, answer = asked[inside], answer[inside]
+    kept = _thinned(x, y)
+    label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
+    _draw_band(axes, band, table.time, value)
+    axes.plot(table.axis.times(x[kept]), y[kept], "o", color=BLACK, markersize=2.5, label=label)
+    _draw_samples(axes, asked, answer, table.time, value)
+    name = value if table.labels is None else f"{value}, {table.labels[i]}"
+    name = name if panel.part is None else f"{name}: a gap"
+    axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
+
+
+def _thinned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Choose points to draw: of too many, the lowest and the highest of every bin."""
+    if len(x) <= 2 * _BINS:
+        return np.arange(len(x))
+    cell = ((x - x.min()) / max(np.ptp(x), 1e-300) * (_BINS - 1)).astype(np.int64)
+    order = np.lexsort((y, cell))
+    order = order[~np.isnan(y[order])]
+    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
+    ends = np.append(starts[1:], len(order)) - 1
+    found: np.ndarray = np.unique(order[np.concatenate([starts, ends])])
+    return found
+
+
+def _numbers(table: SeriesTable, chosen: Sequence[str]) -> list[int]:
+    """Return series by number, given by name; all if none is."""
+    if not chosen:
+        return list(range(len(table.series)))
+    names = [] if table.labels is None else list(map(str, table.labels))
+    for name in chosen:
+        if name not in names:
+            raise TableError(
+                f"Expected series of the table to draw, got {name!r}{did_you_mean(name, names)}"
+            )
+    return [names.index(name) for name in chosen]
 
 
 def _check_drawable(table: SeriesTable, targets: Targets) -> None:
@@ -64,24 +138,50 @@ def _check_drawable(table: SeriesTable, targets: Targets) -> None:
             )
 
 
-def _with_curves(request: SeriesRequest, chosen: list[int]) -> Request:
-    """Ask for times fine enough for smooth curves, of these series."""
+def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
+    """Ask for times fine enough for smooth curves, of what is drawn."""
     table, asked = request.table, request.targets.inputs
-    curves = {
-        i: _curve(table.series.x[table.series.rows(i)], asked.x[asked.rows(i)]) for i in chosen
-    }
+    curves: dict[int, np.ndarray] = {}
+    for panel in panels:
+        own, wanted = table.series.x[table.series.rows(panel.series)], asked.rows(panel.series)
+        curve = (
+            _curve(own, asked.x[wanted]) if panel.part is None else np.linspace(*panel.part, 200)
+        )
+        curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
     lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
-    x = np.concatenate([curves[i] for i in chosen])
+    x = np.concatenate([curves[i] for i in sorted(curves)])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return request.at(Targets(Ragged(x, starts), "the times of curves"))
 
 
-def _panels(table: SeriesTable) -> list[tuple[int, str]]:
-    """Return the first series, by number, and their value columns that have observations."""
-    row, channel = np.nonzero(~np.isnan(table.y))
-    values = table.columns.values
-    panels = np.unique(table.series.owners[row] * len(values) + channel)[:_PANELS]
-    return [(int(panel) // len(values), values[int(panel) % len(values)]) for panel in panels]
+def _panels(request: SeriesRequest, numbers: list[int]) -> list[_Panel]:
+    """Return what is drawn: series and their value columns that have observations, and gaps."""
+    table, found = request.table, []
+    for i in numbers:
+        rows = table.series.rows(i)
+        parts = _narrow_gaps(request, i)
+        for value, y in zip(table.columns.values, table.y[rows].T, strict=True):
+            if not np.isnan(y).all():
+                found.append(_Panel(i, value))
+                found += [_Panel(i, value, part) for part in parts]
+    return found
+
+
+def _narrow_gaps(request: SeriesRequest, i: int) -> list[tuple[float, float]]:
+    """Return what surrounds the longest of the asked stretches that would hardly be seen."""
+    series, asked = request.table.series, request.targets.inputs
+    own, times = series.x[series.rows(i)], np.sort(asked.x[asked.rows(i)])
+    if len(own) < _POINTS or not len(times):
+        return []
+    span, step = np.ptp(own), float(np.median(np.diff(own)))
+    runs = np.split(times, np.flatnonzero(np.diff(times) > 3 * step) + 1)
+    runs = [run for run in runs if np.ptp(run) < _NARROW * span]
+    longest = sorted(sorted(runs, key=np.ptp)[-_ZOOMED:], key=lambda run: run[0])
+    return [
+        (run[0] - room, run[-1] + room)
+        for run in longest
+        if (room := _AROUND * max(float(np.ptp(run)), 10 * step))
+    ]
 
 
 def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str) -> None:
