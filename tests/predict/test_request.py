@@ -182,3 +182,54 @@ def test_a_mixture_is_predicted_scored_and_checked_as_a_gaussian_is(tmp_path):
     assert predictor.score(frame[::2], frame[1::2])["v"]["crps"] > 0
     told = invoke("check", tmp_path / "run", "--data", tmp_path / "run/table.csv", "--tasks", 3)
     assert "90 % intervals hold" in " ".join(told.output.split())
+
+
+# --- Standard errors ------------------------------------------------------------------------------
+
+
+def measured():
+    """Half of the values are exact, half are noise, and a column says which."""
+    random = np.random.default_rng(0)
+    day = np.arange(60.0)
+    error = np.where(day % 2 == 0, 0.01, 2.0)
+    flux = np.sin(day / 6) + error * random.normal(size=60)
+    return pd.DataFrame({"day": day, "flux": flux, "flux_err": error})
+
+
+def test_errors_make_predictions_better_and_bands_say_what_they_are_of():
+    general, at = convcnp.load("general"), np.arange(10.25, 50)
+    told, blind = (general.predict(measured(), at=at, error=error) for error in (None, ""))
+    truth = np.sin(at / 6)
+    assert list(told.columns) == ["day", "flux_mean", "flux_std", "flux_q05", "flux_q95"]
+    assert "flux_err_mean" in blind.columns
+    assert np.abs(told["flux_mean"] - truth).max() < 0.1
+    assert np.abs(blind["flux_mean"] - truth).max() > 0.3
+    of_measurements = general.predict(measured(), at=at, of="measurement")
+    wider = of_measurements["flux_q95"] - of_measurements["flux_q05"]
+    assert (wider > 3 * (told["flux_q95"] - told["flux_q05"])).all()
+    request = general.request(measured(), at=at)
+    assert "'flux_err' as the standard errors of 'flux': bands are of the value" in (
+        request.description
+    )
+    assert "bands are of a new measurement" in request.asked_of("measurement").description
+
+
+def test_curves_of_values_know_errors():
+    curves = convcnp.load("general").sample(measured(), at=np.arange(10.5, 50, 4), samples=3)
+    truth = np.sin(curves["day"] / 6)
+    for i in (1, 2, 3):
+        assert np.abs(curves[f"flux_sample{i}"] - truth).max() < 0.5
+
+
+def test_a_value_needs_errors_and_other_words_are_refused(unchecked):
+    request = convcnp.load("general").request(measured(), at=[1.0], columns=Columns(errors=("",)))
+    with pytest.raises(SettingError, match=r"got of = 'value' and none .* error="):
+        request.asked_of("value")
+    with pytest.raises(SettingError, match="of must be 'value' or 'measurement', got 'truth'"):
+        request.asked_of("truth")
+
+
+def test_a_model_that_knows_no_errors_says_so():
+    with pytest.warns(ConvCNPWarning, match="was not trained with errors .*'flux_err' is ignored"):
+        answer = convcnp.load("general-convcnp").predict(measured(), at=[1.0], error="flux_err")
+    assert "flux_err_mean" not in answer.columns

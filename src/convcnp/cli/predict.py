@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
 _WORTH_A_BAR = 20_000  # rows
 
 
+class What(Enum):
+    """What bands are of, where standard errors are known."""
+
+    value = "value"
+    measurement = "measurement"
+
+
 def predict_file(
     file: str,
     *,
@@ -42,6 +50,8 @@ def predict_file(
     lower: float | None = None,
     upper: float | None = None,
     positive: bool = False,
+    error: Sequence[str] | None = None,
+    of: Literal["value", "measurement"] | None = None,
     at: str | None = None,
     ahead: str | None = None,
     quantiles: str = "0.05,0.95",
@@ -71,10 +81,10 @@ def predict_file(
             read_table(file).frame,
             at=None if at is None else TargetText(at),
             columns=Columns.named(
-                time=time, value=value, group=group, inputs=inputs, missing=missing
+                time=time, value=value, group=group, inputs=inputs, missing=missing, error=error
             ),
             limits=Limits.given(lower, upper, positive),
-        )
+        ).asked_of(of)
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
             answer = request.predict(
@@ -153,6 +163,20 @@ def predict(
     lower: Lower = None,
     upper: Upper = None,
     positive: Positive = False,
+    error: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of a value's standard errors; flux_err beside flux is recognised, '' is "
+            "none. Repeatable, in the order of the values."
+        ),
+    ] = None,
+    of: Annotated[
+        What | None,
+        typer.Option(
+            help="Where errors are known: bands of the value (if left out), or of a new "
+            "measurement with the series' median error."
+        ),
+    ] = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -238,6 +262,8 @@ def predict(
         lower=lower,
         upper=upper,
         positive=positive,
+        error=error,
+        of=None if of is None else of.value,
         at=at,
         ahead=ahead,
         quantiles=quantiles,

@@ -48,6 +48,8 @@ class Columns:
         value: The column of these values.
         missing: Values that stand for missing ones, as text; "none" says that there are none, where
             others would be noticed.
+        errors: Columns of the values' standard errors, as many, an empty name where there is none;
+            a single empty name says that there are none, where others would be recognised.
 
     Example:
         >>> frame = pd.DataFrame({"day": [1, 2], "temp": [3.0, 4.0]})
@@ -62,6 +64,7 @@ class Columns:
     channel: str | None = None
     value: str | None = None
     missing: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
 
     @classmethod
     def named(
@@ -73,6 +76,7 @@ class Columns:
         channel: Any = None,  # noqa: ANN401
         inputs: Sequence[Any] | None = None,
         missing: Any = None,  # noqa: ANN401 - a number, a word, or several
+        error: Any = None,  # noqa: ANN401 - a name, or several
     ) -> Columns:
         """Take the names that a user gives; the others are chosen from the table."""
 
@@ -90,6 +94,7 @@ class Columns:
             group=plain_or_none(group),
             channel=plain_or_none(channel),
             missing=several(missing),
+            errors=several(error),
         )
 
     @property
@@ -120,7 +125,10 @@ class Columns:
         else:
             time, second = self.inputs
             values = (second, *self.values)
-        return Columns(values=values, time=time, group=self.group, missing=self.missing)
+        errors = () if self.inputs else self.errors
+        return Columns(
+            values=values, time=time, group=self.group, missing=self.missing, errors=errors
+        )
 
     def are_learned_by(self, learned: Columns) -> bool:
         """Tell whether the names that are given are those of a training table."""

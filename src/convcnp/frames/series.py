@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.assembled import has_time, time_column
 from convcnp.frames.columns import Columns, widened
+from convcnp.frames.error_columns import errors_of
 from convcnp.frames.guesses import listed
 from convcnp.frames.kinds import numbers
 from convcnp.frames.sentinels import without_sentinels
@@ -24,6 +25,8 @@ class Ragged:
 
     x: np.ndarray  # (R,), the times, or (R, Dx), the inputs
     starts: np.ndarray  # (S + 1,)
+    # Standard errors (R, Dy) of what was observed, or is to be, where they are known.
+    error: np.ndarray | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -116,6 +119,7 @@ class SeriesTable:
                 f"Expected observed values in {listed(columns.values)}, but every cell is "
                 "missing; name another column with value=."
             )
+        y_all = y
         x, y, codes = x[has_time], y[has_time], codes[has_time]
         if labels is not None:
             present, codes = np.unique(codes, return_inverse=True)
@@ -123,7 +127,9 @@ class SeriesTable:
         order = np.lexsort((x, codes))
         count = len(labels) if labels is not None else 1
         starts = np.searchsorted(codes[order], np.arange(count + 1))
-        return cls(columns, axis, labels, Ragged(x[order], starts), y[order])
+        error = errors_of(frame, columns, y_all)
+        error = None if error is None else error[has_time][order]
+        return cls(columns, axis, labels, Ragged(x[order], starts, error=error), y[order])
 
     @property
     def time(self) -> str:
@@ -135,7 +141,9 @@ class SeriesTable:
         """Keep the rows in which one of these channels was observed, and their values."""
         y = self.y[:, channels]
         kept = ~np.isnan(y).all(1)
-        return Ragged(self.series.x[kept], self.series.starts_among(kept)), y[kept]
+        starts, error = self.series.starts_among(kept), self.series.error
+        error = None if error is None else error[kept][:, channels]
+        return Ragged(self.series.x[kept], starts, error=error), y[kept]
 
     def asked_in(self, frame: pd.DataFrame) -> tuple[Ragged, np.ndarray]:
         """Read the times asked for, from a table with columns of the same names.

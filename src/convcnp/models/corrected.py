@@ -68,6 +68,11 @@ class CorrectedDictionary(Model):
         """The precision of the predictions, which is the dictionary's."""
         return self.dictionary.dtype
 
+    @property
+    def knows_errors(self) -> bool:
+        """Whether the dictionary does."""
+        return self.dictionary.knows_errors
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the dictionary's numbers, then those of the change."""
         with torch.no_grad():

@@ -108,8 +108,10 @@ class Predictions:
         self.raw[there] = raw[is_asked]
         self.shift[there] = units.trend(batch.task.x_target)[is_asked]
         self.scale[there] = units.scale.expand(shape)[is_asked]
-        scatter = torch.as_tensor(units.scatter, dtype=torch.float64)
-        self.scatter[there] = scatter.expand(shape)[is_asked]
+        scatter = torch.as_tensor(units.scatter, dtype=torch.float64).expand(shape)
+        if batch.task.target_error is not None:
+            scatter = torch.hypot(scatter, batch.task.target_error)
+        self.scatter[there] = scatter[is_asked]
         self.is_answered[there] = True
 
     def note(self, batch: _Batch, seen: Task) -> None:
@@ -144,8 +146,10 @@ def predict_many(
 
     Args:
         source: What the model was trained on.
+        series: Inputs, and the standard errors of outputs where they are known.
         y: Outputs (rows, Dy) of the series, NaN where nothing was observed.
-        asked: Inputs asked for, of as many series; any of them may be empty.
+        asked: Inputs asked for, of as many series; any of them may be empty. With errors, what is
+            predicted is measurements that have these.
     """
     windows = in_windows(series, y, asked, source.familiar.rows)
     if windows is None:
@@ -252,6 +256,8 @@ def _padded(series: Ragged, y: np.ndarray, asked: Ragged, members: np.ndarray) -
         y_context=values.nan_to_num(),
         x_target=torch.from_numpy(filled),
         context_mask=mask,
+        context_error=None if series.error is None else torch.from_numpy(series.error[context]),
+        target_error=None if asked.error is None else torch.from_numpy(asked.error[target]),
     )
     return _Batch(task, target, is_asked)
 
@@ -261,7 +267,8 @@ def _raw_of_distinct(model: Model, task: Task, progress: Progress) -> Float[Tens
     if len(task) == 1:
         return raw_in_passes(model, task, progress=progress)
     seen = task.context_mask.any(2, keepdim=True)
-    parts = (seen * task.x_context, task.context_mask * task.y_context, seen, task.x_target)
+    parts = [seen * task.x_context, task.context_mask * task.y_context, seen, task.x_target]
+    parts += [] if task.context_error is None else [task.context_error]
     key = torch.cat([part.double().flatten(1) for part in parts], 1)
     _, inverse = torch.unique(key, dim=0, return_inverse=True)
     first = torch.full((int(inverse.max()) + 1,), len(task)).scatter_reduce(

@@ -32,8 +32,31 @@ class Job:
         if not limits.are_given:
             return self
         y = torch.from_numpy(self.y)
-        bounds = Bounds.of(y, limits)
-        return replace(self, y=bounds.free(y).numpy(), bounds=bounds)
+        bounds, series = Bounds.of(y, limits), self.series
+        if series.error is not None:  # to first order
+            slope = bounds.log_slope(y).exp().nan_to_num().numpy()
+            series = replace(series, error=series.error * slope)
+        return replace(self, y=bounds.free(y).numpy(), bounds=bounds, series=series)
+
+    def asked(self, inputs: Ragged, is_of_measurements: bool) -> Ragged:
+        """Return the inputs asked for, if of measurements with the median errors of their series.
+
+        Example:
+            >>> series = Ragged(np.arange(3.0), np.array([0, 3]), error=np.array([[1.0], [2], [9]]))
+            >>> job = Job([0], ("v",), series, np.zeros((3, 1)))
+            >>> job.asked(Ragged(np.array([0.5]), np.array([0, 1])), True).error.tolist()
+            [[2.0]]
+        """
+        series = self.series
+        if series.error is None or not is_of_measurements:
+            return inputs
+        observed = np.where(np.isnan(self.y), np.nan, series.error)
+        typical = np.zeros((len(series), observed.shape[1]))
+        for i in np.flatnonzero(series.lengths > 0):
+            for channel, errors in enumerate(observed[series.rows(i)].T):
+                known = errors[~np.isnan(errors)]
+                typical[i, channel] = np.median(known) if len(known) else 0.0
+        return replace(inputs, error=typical[inputs.owners])
 
     def back(self, y: np.ndarray) -> np.ndarray:
         """Return what the model was given, or drew, in the user's units."""

@@ -26,7 +26,7 @@ from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
 from convcnp.predict.filling import fill
 from convcnp.predict.points import PointsRequest
-from convcnp.predict.request import Request, SeriesRequest
+from convcnp.predict.request import Of, Request, SeriesRequest
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
@@ -47,6 +47,7 @@ class Known(TypedDict, total=False):
     lower: float | None
     upper: float | None
     positive: bool
+    error: str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -181,6 +182,7 @@ class Predictor:
         quantiles: Sequence[float] = QUANTILES,
         samples: int = 0,
         seed: int = 0,
+        of: Of | None = None,
         progress: Progress = lambda done, total: None,
         **known: Unpack[Known],
     ) -> Any:  # noqa: ANN401
@@ -196,13 +198,16 @@ class Predictor:
             quantiles: Levels between 0 and 1, such as 0.05.
             samples: Number of coherent curves to draw as well.
             seed: Of the curves.
+            of: Where standard errors of the values are known: "value", what lies behind the
+                measurements, or "measurement", a new one with the median error of its series.
             progress: Called with the number of rows done and asked for.
-            known: Columns, guessed if left out: `time`, `value` (one or several) and `group`,
-                which tells series apart; an empty group says that there is none. `inputs`: two
-                columns of points in the plane, in place of a time. `missing`: numbers
-                or words that stand for missing values; "none" keeps those that would be noticed.
-                `lower` and `upper`: values lie between these, and so does the answer; `positive`
-                is a lower bound of zero.
+            known: Columns, guessed if left out: `time`, `value` (one or several), `error`, their
+                standard errors, known by names such as `flux_err` beside `flux` (an empty one says
+                that there are none), and `group`, which tells series apart; an empty group says
+                that there is none. `inputs`: two columns of points in the plane, in place of a
+                time. `missing`: numbers or words that stand for missing values; "none" keeps those
+                that would be noticed. `lower` and `upper`: values lie between these, and so does
+                the answer; `positive` is a lower bound of zero.
 
         Returns:
             What the data came in, with one row per asked time: the group (if there is one), the
@@ -212,7 +217,7 @@ class Predictor:
             warned of, and kept: in `attrs["warnings"]` of pandas and xarray, and in
             `Request.warnings`.
         """
-        request = self.request(data, at, *_said(**known))
+        request = self.request(data, at, *_said(**known)).asked_of(of)
         return request.predict(quantiles=quantiles, samples=samples, seed=seed, progress=progress)
 
     def fill(
@@ -269,7 +274,7 @@ class Predictor:
         truth = open_container(held_out).frame.reset_index(drop=True)
         if isinstance(self.source, TableSource):
             truth = widened(truth, self.source)
-        request = self.request(data, truth, *_said(**known))
+        request = self.request(data, truth, *_said(**known)).asked_of("measurement")
         for name in request.columns.values:
             if name not in truth.columns:
                 raise TableError(

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
 from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
+from convcnp.frames.error_columns import described, with_errors
 from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable
 from convcnp.frames.series import SeriesTable
@@ -44,6 +45,7 @@ from convcnp.predict.job import Job
 from convcnp.predict.sampling import sample_many
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
+Of = Literal["value", "measurement"]  # what predictions are of, where errors are known
 _WORTH_SAYING = 0.05  # of a series' variance
 
 
@@ -59,6 +61,8 @@ class Request(ABC):
         targets: The inputs that are asked for.
         limits: Between which all values lie.
         warnings: What was warned of when it was predicted, in sentences.
+        is_of_measurements: Where standard errors are known, whether predictions are of new
+            measurements, with the median error of their series, or of the values behind them.
 
     Example:
         >>> import convcnp
@@ -79,6 +83,7 @@ class Request(ABC):
     targets: Targets
     limits: Limits = ANYWHERE
     warnings: list[str] = field(default_factory=list, repr=False, compare=False)
+    is_of_measurements: bool = False
 
     @property
     def columns(self) -> Columns:
@@ -91,8 +96,26 @@ class Request(ABC):
         values = listed(self.columns.values)
         return (
             f"Predicting {values} over {self.columns.over}{self._many} with {self.name!r}, at "
-            f"{self.targets.meaning}."
+            f"{self.targets.meaning}{self._of_errors}."
         )
+
+    @property
+    def _of_errors(self) -> str:
+        """Which columns hold errors, and what bands are of, where any are known."""
+        said = described(self.columns.values, self.columns.errors)
+        what = "a new measurement" if self.is_of_measurements else "the value behind measurements"
+        return f"{said}: bands are of {what}" if said else ""
+
+    def asked_of(self, what: Of | None) -> Request:
+        """Ask for values behind measurements, or for new measurements."""
+        if what not in (None, "value", "measurement"):
+            raise SettingError(f"of must be 'value' or 'measurement', got {what!r}; choose one.")
+        if what == "value" and not self.columns.errors:
+            raise SettingError(
+                "A value is told from its measurement by standard errors, got of = 'value' and "
+                "none of these; name their column with error=, or leave out of."
+            )
+        return replace(self, is_of_measurements=what == "measurement")
 
     @property
     @abstractmethod
@@ -174,8 +197,8 @@ class Request(ABC):
         self, progress: Progress = lambda done, total: None
     ) -> Iterator[tuple[Job, Predictions]]:
         """Yield the predictions of value columns, as many together as the model takes."""
-        asked = self.targets.inputs
         for job in self._jobs():
+            asked = job.asked(self.targets.inputs, self.is_of_measurements)
             found = predict_many(self.model, self.source, job.series, job.y, asked, progress)
             yield job, replace(found, bounds=job.bounds)
 
@@ -213,7 +236,7 @@ class Request(ABC):
             self.source,
             job.series,
             job.y,
-            self.targets.inputs,
+            job.asked(self.targets.inputs, self.is_of_measurements),
             samples=samples,
             key=(seed, job.channels[0]),
             progress=progress,
@@ -261,6 +284,7 @@ class SeriesRequest(Request):
             frame, columns = choose_learned(frame, named, source.columns)
         else:
             columns = choose_columns(frame, named)
+        columns = _told_errors(frame, columns, named, model, name)
         table = SeriesTable.of(frame, columns)
         return cls(name, model, source, container, table, series_targets(table, at))
 
@@ -281,7 +305,8 @@ class SeriesRequest(Request):
 
     def _rhythms(self, job: Job) -> Iterator[str]:
         x, y = job.series.x, job.y
-        found = self.model.rhythms(Task.from_arrays(x, y, x[:1])) if len(x) else None
+        task = Task.from_arrays(x, y, x[:1], context_error=job.series.error) if len(x) else None
+        found = None if task is None else self.model.rhythms(task)
         for name, rhythms in zip(job.names, found[0] if found else (), strict=False):
             said = [
                 f"a rhythm of {self.table.axis.duration(r.period)} explains {r.share:.0%}"
@@ -295,3 +320,21 @@ class SeriesRequest(Request):
         if self.columns.group is None:
             return ""
         return f" of {len(self.table.series):,} series by {self.columns.group!r}"
+
+
+def _told_errors(
+    frame: pd.DataFrame, columns: Columns, named: Columns, model: Model, name: str
+) -> Columns:
+    """Add the columns of standard errors, where a model has a use for them."""
+    if model.knows_errors:
+        return with_errors(frame, columns, named)
+    if any(named.errors):
+        warnings.warn(
+            f"{name!r} was not trained with errors of measurement; {listed(named.errors)} "
+            "is ignored.",
+            ConvCNPWarning,
+            stacklevel=4,
+        )
+        values = tuple(value for value in columns.values if value not in named.errors)
+        return replace(columns, values=values)
+    return columns

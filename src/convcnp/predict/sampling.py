@@ -71,13 +71,17 @@ def _sample_each(
     curves = np.full((samples, len(asked.x), y.shape[1]), np.nan)
     for i in np.flatnonzero((series.lengths > 0) & (asked.lengths > 0)):
         rows, wanted = series.rows(i), asked.rows(i)
-        task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted])
+        error = None if series.error is None else series.error[rows]
+        task = Task.from_arrays(series.x[rows], y[rows], asked.x[wanted], context_error=error)
         seen, units = to_model_units(task, source)
         generator = seeded(key[0], int(i), key[1])
         drawn = sample_curves(
             model, seen, samples, generator, spacing=source.familiar.spacing
         ).double()
-        noise = units.scatter * torch.randn(drawn.shape, generator=generator)
+        scatter = torch.as_tensor(units.scatter, dtype=torch.float64)
+        if asked.error is not None:
+            scatter = torch.hypot(scatter, torch.from_numpy(asked.error[wanted]))
+        noise = scatter * torch.randn(drawn.shape, generator=generator)
         curve = drawn * units.scale + units.trend(task.x_target) + noise
         curves[:, wanted] = curve.numpy()
         progress(wanted.stop, len(asked.x))
@@ -115,6 +119,7 @@ def sample_curves(
         torch.cat([task.x_context, task.x_target[:, chosen]], 1),
         _lengthened(task.y_context, count).repeat(num_samples, 1, 1),
         _lengthened(task.context_mask, count),
+        None if task.context_error is None else _lengthened(task.context_error, count),
     )
     reach = model.receptive_radius
     for indices in _blocks(x_target[chosen], block, reach):
@@ -156,6 +161,7 @@ class _Known:
     x: Float[Tensor, "1 N Dx"]
     y: Float[Tensor, "S N Dy"]
     mask: Bool[Tensor, "1 N Dy"]
+    error: Float[Tensor, "1 N Dy"] | None  # of what was observed; what was drawn is exact
 
     def near(self, x: Float[Tensor, " m"], distance: float) -> Int[Tensor, " n"]:
         """Return which points can matter between the outermost of these inputs."""
@@ -172,6 +178,9 @@ class _Known:
             y_context=self.y[:, near],
             x_target=x_target.expand(samples, -1, -1),
             context_mask=self.mask[:, near].expand(samples, -1, -1),
+            context_error=None
+            if self.error is None
+            else self.error[:, near].expand(samples, -1, -1),
         )
         return model.to_predictive(raw_in_passes(model, task), task.target_mask)
 

@@ -41,7 +41,8 @@ class Windows:
         is_after = np.repeat([False, True], [len(rows), len(twice)])[order]
         share = np.where(is_after, self.share[row], 1 - self.share[row])
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return Copies(Ragged(asked.x[row], starts), row, is_after, share)
+        error = None if asked.error is None else asked.error[row]
+        return Copies(Ragged(asked.x[row], starts, error=error), row, is_after, share)
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,8 @@ def in_windows(series: Ragged, y: np.ndarray, asked: Ragged, most: int | None) -
         sides[:, wanted], share[wanted] = first + found[0], found[1]
     index = np.concatenate(parts)
     cut = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-    return Windows(Ragged(series.x[index], cut), y[index], sides, share)
+    error = None if series.error is None else series.error[index]
+    return Windows(Ragged(series.x[index], cut, error=error), y[index], sides, share)
 
 
 def _between(middles: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

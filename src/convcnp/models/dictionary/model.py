@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -19,6 +21,8 @@ from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
 from convcnp.models.dictionary.series import prepared
 from convcnp.models.dictionary.windows import Fitted, fit
+
+_ROUNDS = 4  # of finding the scale where errors are known
 
 
 class GaussianProcessDictionary(AveragedProcesses):
@@ -74,6 +78,11 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Build the dictionary that ships: all that could be chosen is chosen."""
         return cls(dim_x, dim_y)
 
+    @property
+    def knows_errors(self) -> bool:
+        """Errors are part of every observation's noise; predictions are without them."""
+        return True
+
     def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
         """Predict one channel of one task, of which something was observed, at these inputs."""
         fitted = self._fitted(task, index, channel)
@@ -84,8 +93,13 @@ class GaussianProcessDictionary(AveragedProcesses):
         observed = task.context_mask[index, :, channel]
         if not observed.any():
             return None
+        error = task.context_error
+        variance = None if error is None else error[index, observed, channel].double() ** 2
         return self.fit(
-            task.x_context[index, observed, 0], task.y_context[index, observed, channel]
+            task.x_context[index, observed, 0],
+            task.y_context[index, observed, channel],
+            # Exact observations are as good as any, and may be averaged or seen as logarithms.
+            variance if variance is not None and (variance > 0).any() else None,
         )
 
     @torch.no_grad()
@@ -103,7 +117,12 @@ class GaussianProcessDictionary(AveragedProcesses):
         series = prepared(x, y, variance)
         periods = find_periods(series.x, series.z, series.step)
         entries = entries_for(self.catalogue, periods, series.num_points)
-        return fit(series, entries, self.funnel, self.prior)
+        fitted = fit(series, entries, self.funnel, self.prior)
+        for _ in range(0 if variance is None else _ROUNDS):
+            # Errors are known, but are told in units of the scale, which is found.
+            known = replace(series, extra=series.extra / fitted.typical_variance)
+            fitted = fit(known, entries, self.funnel, self.prior)
+        return fitted
 
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:

@@ -96,6 +96,11 @@ class Fitted:
                 scale[:, order[own]] += share * found[1]
         return mean, scale
 
+    @property
+    def typical_variance(self) -> float:
+        """The squared scale of the process, on average over what was chosen."""
+        return float((self.weighed.weight * self.variance).sum())
+
     def students(self, x: Float[Tensor, " m"]) -> Components:
         """Return the Student-t that each chosen pair predicts, in the user's units."""
         mean, scale = self.predict(self.series.times(x))

@@ -1,0 +1,74 @@
+"""Columns of standard errors: named, recognised, read."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.error_columns import described, errors_of, with_errors
+
+FRAME = pd.DataFrame(
+    {
+        "time": [0.0, 1.0, 2.0],
+        "flux": [1.0, np.nan, 3.0],
+        "flux_err": [0.1, np.nan, 0.3],
+        "mass": [5.0, 6.0, 7.0],
+    }
+)
+
+
+def chosen(frame=FRAME, **names):
+    named = Columns.named(**names)
+    return with_errors(frame, choose_columns(frame, named), named)
+
+
+@pytest.mark.parametrize("ending", ["_err", "_error", "_sd", "_std"])
+def test_a_column_named_like_a_value_holds_its_errors(ending):
+    found = chosen(FRAME.rename(columns={"flux_err": f"flux{ending}"}))
+    assert found.values == ("flux", "mass")
+    assert found.errors == (f"flux{ending}", "")
+
+
+def test_what_is_named_is_what_it_is_named():
+    assert chosen(error="").values == ("flux", "flux_err", "mass")
+    assert chosen(value=["flux_err", "flux"]).errors == ()
+    assert chosen(value="flux").errors == ("flux_err",)
+    assert chosen(value="mass").errors == ()
+    assert chosen(value="mass", error="flux_err").errors == ("flux_err",)
+    assert chosen(value=["flux", "mass"], error=["flux_err", ""]).errors == ("flux_err", "")
+
+
+def test_words_are_no_errors():
+    frame = FRAME.assign(flux_err=["good", "bad", "good"])
+    assert chosen(frame, group="").errors == ()
+
+
+def test_errors_that_do_not_fit_are_refused():
+    with pytest.raises(TableError, match=r"column 'flux_er' of standard errors.*did you mean"):
+        chosen(value="flux", error="flux_er")
+    with pytest.raises(TableError, match=r"one column of standard errors for each of 'flux', 'ma"):
+        chosen(error="flux_err")
+
+
+def test_errors_are_read_and_missing_ones_filled_with_a_word():
+    columns = Columns(("flux", "mass"), time="time", errors=("flux_err", ""))
+    y = FRAME[["flux", "mass"]].to_numpy()
+    assert errors_of(FRAME, columns, y).tolist() == [[0.1, 0.0], [0.2, 0.0], [0.3, 0.0]]
+    frame = FRAME.assign(flux=[1.0, 2.0, 3.0])
+    with pytest.warns(ConvCNPWarning, match=r"1 values have no error in 'flux_err'; .*0\.2"):
+        errors_of(frame, columns, frame[["flux", "mass"]].to_numpy())
+    assert errors_of(FRAME, Columns(("flux",), time="time"), y) is None
+
+
+def test_errors_that_are_none_are_refused():
+    columns, y = Columns(("mass",), errors=("flux_err",)), FRAME[["mass"]].to_numpy()
+    with pytest.raises(TableError, match=r"zero or larger, got -1;.*error="):
+        errors_of(FRAME.assign(flux_err=-1.0), columns, y)
+    with pytest.raises(TableError, match="every cell is missing"):
+        errors_of(FRAME.assign(flux_err=np.nan), columns, y)
+
+
+def test_it_is_said_which_errors_are_whose():
+    assert described(("a", "b"), ("a_err", "")) == ", with 'a_err' as the standard errors of 'a'"
+    assert described(("a",), ()) == ""
