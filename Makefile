@@ -27,10 +27,17 @@ types: $(STAMP)  ## Check types
 	$(BIN)/mypy
 
 test: $(STAMP)  ## Set up and run the fast tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not slow and not browser"
 
 test-all: $(STAMP)  ## Run all tests, the slow ones too
-	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -n 2 -m "not browser"
+
+test-browser: $(STAMP)  ## Test the page of `convcnp app` in Chromium, which is installed or asked for
+	tools/chromium.sh
+	OMP_NUM_THREADS=1 $(BIN)/pytest -q -m browser tests/project/test_browser.py
+
+load: $(STAMP)  ## Ask the app's server 10,000 questions at once, and write results/load.json
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.load --out results/load.json
 
 demo: $(STAMP)  ## Set up, fill the gaps of real series, and draw them into out/
 	$(BIN)/python demo/demo.py
@@ -59,4 +66,4 @@ sbom: $(STAMP)  ## Write a bill of materials and the licences into out/
 
 check: lint types docs test  ## What continuous integration runs
 
-.PHONY: help install format lint types test test-all demo bench tables pictures docs lock fuzz sbom check
+.PHONY: help install format lint types test test-all test-browser load demo bench tables pictures docs lock fuzz sbom check

@@ -15,6 +15,22 @@ const withAlpha = (hex, alpha) => hex + Math.round(255 * alpha).toString(16).pad
 /** The columns of uPlot for one band: its edges, and the mean on top. */
 const PARTS = ["q05", "q95", "q25", "q75", "mean"];
 
+/** Dates of an axis, each with what the one before it does not say: the year first, the clock last. */
+function dates(plot, ticks, axis, space, step) {
+  let before = "";
+  return ticks.map((seconds) => {
+    const text = new Date(seconds * 1e3).toISOString();
+    const day = text.slice(0, 10);
+    const isSame = day === before;
+    const isYear = day.slice(0, 4) !== before.slice(0, 4);
+    before = day;
+    if (step >= 86400 * 360) return day.slice(0, 4);
+    if (step >= 86400 * 28) return day.slice(0, 7);
+    if (step >= 86400) return isYear ? day : day.slice(5);
+    return isSame ? text.slice(11, 16) : `${isYear ? day : day.slice(5)} ${text.slice(11, 16)}`;
+  });
+}
+
 export class Chart {
   /**
    * @param element where it is put
@@ -119,7 +135,7 @@ export class Chart {
         cursor: { drag: { x: Boolean(this.options.onView), y: false, setScale: false }, points: { show: false } },
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
         scales: { x: { time: this.options.axis === "date", auto: false }, y: { auto: false } },
-        axes: [{ ...axis }, { ...axis, size: 64, values: (u, ticks) => ticks.map(written) }],
+        axes: [{ ...axis, ...(this.options.axis === "date" ? { values: dates, space: 70 } : {}) }, { ...axis, size: 64, values: (u, ticks) => ticks.map(written) }],
         hooks: {
           drawClear: [(u) => this.shade(u)],
           draw: [(u) => this.paint(u)],
