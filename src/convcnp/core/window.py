@@ -182,13 +182,15 @@ class _Spread(torch.autograd.Function):
         sums = ctx.window.grid(flat).unflatten(0, (-1, ctx.densities))
         torch.div(given[1:], found[0] + EPSILON, out=sums[1:])
         torch.sub(given[0], (sums[1:] * found[1:]).sum(0), out=sums[0])
-        gradients = []
+        gradients, of_amounts = [], []
         for some, part in ctx.parts:
             near = part.gather(flat)
-            of_amounts = (near * part.weight).sum(-1).permute(1, 2, 0)
-            gradients.append((*part.gradients(near, amounts[:, some], ctx.scale), of_amounts))
-        length_scale, fraction, of_amounts = zip(*gradients, strict=True)
-        return sum(length_scale), torch.cat(fraction, 1), torch.cat(of_amounts, 1), None, None, None
+            gradients.append(part.gradients(near, amounts[:, some], ctx.scale))
+            if ctx.needs_input_grad[2]:
+                of_amounts.append((near * part.weight).sum(-1).permute(1, 2, 0))
+        length_scale, fraction = zip(*gradients, strict=True)
+        found_amounts = torch.cat(of_amounts, 1) if of_amounts else None
+        return sum(length_scale), torch.cat(fraction, 1), found_amounts, None, None, None
 
 
 class _Gather(torch.autograd.Function):
