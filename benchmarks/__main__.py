@@ -13,6 +13,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.dictionary import dictionary
 from benchmarks.images import image_memory, image_steps
 from benchmarks.memory import memory
 from benchmarks.prediction import prediction
@@ -28,6 +29,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "drawing": drawing,
     "margins": margins,
     "prediction": prediction,
+    "dictionary": dictionary,
     "memory": memory,
     "throughput": throughput,
     "overhead": overhead,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
+from benchmarks.dictionary import dictionary
 from benchmarks.images import image_batch, image_memory
 from benchmarks.memory import peak_gigabytes
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
@@ -150,6 +151,13 @@ def test_benchmarks_of_series_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (missing,) = light_curves(quick=True)
     assert missing.value is None
     assert "plasticc" in missing.parts["not available"]
+
+
+def test_the_dictionary_is_measured_by_the_number_of_points() -> None:
+    short, long = dictionary(quick=True)
+    assert [short.name, long.name] == ["dictionary, 100 points", "dictionary, 300 points"]
+    assert short.target == "" and long.target == "at most 50 ms"
+    assert short.value > 0 and long.value > 0
 
 
 def test_bench_refuses_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
