@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -40,18 +40,31 @@ def question(seed: int) -> dict[str, Any]:
     return {"points": points.tolist(), "low": -6, "high": 6, "places": PLACES, "models": [MODEL]}
 
 
-def bare_seconds(repeats: int) -> float:
-    """Return the median time of the model call alone."""
+def bare_call() -> Callable[[], float]:
+    """Return what calls the model alone, and says how long it took."""
     model = load(MODEL).model
     points = np.array(question(0)["points"])
     task = Task.from_arrays(points[:, 0], points[:, 1], np.linspace(-6, 6, PLACES))
-    times = []
-    with torch.inference_mode():
-        for _ in range(repeats + 10):
-            start = time.perf_counter()
-            model(task)
-            times.append(time.perf_counter() - start)
-    return statistics.median(times[10:])
+
+    @torch.inference_mode()
+    def call() -> float:
+        start = time.perf_counter()
+        model(task)
+        return time.perf_counter() - start
+
+    return call
+
+
+def side_by_side(host: str, cookie: str, repeats: int) -> tuple[float, float]:
+    """Return the median times of the bare call and of a question, asked in turns.
+
+    In turns, because whatever else the machine does then slows both alike.
+    """
+    call, bare, alone = bare_call(), [], []
+    for seed in range(repeats + 10):
+        bare.append(call())
+        alone += asked(host, cookie, range(seed, seed + 1))
+    return statistics.median(bare[10:]), statistics.median(alone[10:])
 
 
 @contextmanager
@@ -116,15 +129,12 @@ def under_load(host: str, cookie: str, requests: int, clients: int) -> tuple[lis
 
 def measured(requests: int, clients: int) -> dict[str, Any]:
     """Measure the server alone and under load."""
-    bare = bare_seconds(200)
     with server() as (host, cookie, process):
-        asked(host, cookie, range(20))
-        alone = statistics.median(asked(host, cookie, range(300)))
+        bare, alone = side_by_side(host, cookie, 300)
         under_load(host, cookie, requests // 10, clients)
         before = resident(process)
         times, failed = under_load(host, cookie, requests, clients)
         after = resident(process)
-    bare = statistics.median([bare, bare_seconds(200)])  # before and after
     multiples = np.array(times) / bare
     return {
         "name": "load",
