@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,20 +24,17 @@ from convcnp.paper.figures.shelf import Shelf
 from convcnp.plots.drawing import blank_figure, new_figure, show_image
 from convcnp.predict.completion import all_but, complete
 from convcnp.training.catalogue import SOURCES
-from convcnp.training.evaluation import fixed_tasks, log_likelihoods
+from convcnp.training.evaluation import fixed_tasks, log_likelihoods, mean_and_error
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MODELS = {
-    "convcnp": "ConvCNP",
-    "convcnp-long": "ConvCNP, trained longer",
-    "convcnpxl": "ConvCNPXL",
-    "attncnp": "AttnCNP",
-}
+MODELS = {"convcnp": "ConvCNP", "convcnpxl": "ConvCNPXL", "attncnp": "AttnCNP"}
 DATA = ("mnist", "svhn", "celeba32", "celeba64", "zsmm")
 PERCENTILES = (5, 25, 50, 75, 95)
 HISTOGRAM_IMAGES = 300
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the pixels that are observed
+CURVE_IMAGES = 100
 
 
 def context_masks(
@@ -116,6 +114,30 @@ def _histogram(name: str, shelf: Shelf, seed: int) -> Figure:
     return figure
 
 
+def _shares(name: str, shelf: Shelf, seed: int) -> Figure:
+    """Draw the log-likelihood of test images against the share of their pixels observed."""
+    data = name.removeprefix("shares-")
+    source = _source(data).held_out("test")
+    figure = new_figure(1, 1, width=5.0, height=3.2)
+    axes = figure.axes[0]
+    for row, model in _models(shelf, data).items():
+        curve = []
+        for share in SHARES:
+            some = replace(source, min_context=share, max_context=share)
+            scores = log_likelihoods(model, fixed_tasks(some, CURVE_IMAGES, seed))
+            curve.append(mean_and_error(scores))
+        means, errors = zip(*curve, strict=True)
+        percents = [100 * share for share in SHARES]
+        axes.errorbar(percents, means, errors, marker="o", capsize=2, label=MODELS[row])
+    axes.set_xscale("log")
+    axes.set_xticks(percents, [f"{percent:g}" for percent in percents])
+    axes.minorticks_off()
+    axes.set_xlabel("observed pixels in %")
+    axes.set_ylabel("log-likelihood per pixel")
+    axes.legend(frameon=False)
+    return figure
+
+
 def at_percentiles(scores: Float[Tensor, " images"]) -> list[int]:
     """Return the numbers of the images whose scores lie at the percentiles, the worst first."""
     ranked = scores.argsort()
@@ -127,7 +149,7 @@ def _filters(name: str, shelf: Shelf, seed: int) -> Figure:
     models = {
         f"{label}, {data}": model
         for label, table, cells in (
-            ("ConvCNPXL", "table3", ["convcnpxl"]),
+            ("ConvCNPXL", "table3", ["convcnpxl-long", "convcnpxl"]),
             ("ConvCNP", "table3", ["convcnp-long", "convcnp"]),
             ("ConvCNP EQ", "table6", ["eq"]),
         )
@@ -162,14 +184,17 @@ def _first(shelf: Shelf, table: str, cells: Iterable[str]) -> Model | None:
 def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a large photograph completed from 5 and 20 % of its pixels."""
     rows = ("convcnp-long", "convcnp", "convcnpxl")
-    models = {
-        data: model
-        for data in ("celeba64", "celeba32")
-        if (model := _first(shelf, "table3", [f"{data}-{row}" for row in rows]))
+    found = {
+        "all image sets": _first(shelf, "general", ["general-images"]),
+        **{
+            data: _first(shelf, "table3", [f"{data}-{row}" for row in rows])
+            for data in ("celeba64", "celeba32")
+        },
     }
+    models = {label: model for label, model in found.items() if model is not None}
     if not models:
         raise ResultError(
-            "Expected a trained model of CelebA, such as celeba32-convcnp, but there is none; "
+            "Expected a trained model of photographs, such as celeba32-convcnp, but there is none; "
             "train one first."
         )
     names = ["ellen_selfie_oscars.jpeg", "astronaut.png"]
@@ -220,7 +245,13 @@ def _source(data: str) -> ImageSource:
 
 
 def _models(shelf: Shelf, data: str) -> dict[str, Model]:
-    """Return the trained models of a data set, by the name of their row."""
+    """Return the trained models of a data set, by the name of their row.
+
+    Where some were trained longer, those alone: they are not to be compared with beginners.
+    """
+    longer = [row for row in MODELS if shelf.has("table3", f"{data}-{row}-long")]
+    if longer:
+        return {row: shelf.load("table3", f"{data}-{row}-long").model for row in longer}
     rows = shelf.known("table3", MODELS, f"{data}-{{row}}")
     return {row: shelf.load("table3", f"{data}-{row}").model for row in rows}
 
@@ -233,6 +264,7 @@ def _mean(model: Model, task: ImageTask) -> Float[Tensor, "B H W C"]:
 FIGURES: dict[str, Callable[[str, Shelf, int], Figure]] = {
     **{f"images-{data}": _contexts for data in DATA},
     **{f"histogram-{data}": _histogram for data in DATA},
+    **{f"shares-{data}": _shares for data in DATA},
     "filters": _filters,
     "photo": _photo,
     "receptive-field": _receptive_field,
