@@ -23,6 +23,7 @@ NAMES = {
     "attncnp": "AttnCNP, fused attention",
     "attncnp-written-out": "AttnCNP, attention written out",
 }
+MODELS = ("convcnp", "convcnpxl", "attncnp")
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -80,9 +81,10 @@ def image_budgets_table() -> str:
     """Return how long the models of each column of Table 3 were trained, and the longer trained."""
     columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
     rows = []
-    for ending, remark in (("", ""), ("-long", ", trained longer")):
+    longer = {f"{model}-long": f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS}
+    for ending, remark in {"convcnp": "", **longer}.items():
         for column in columns:
-            path = ROOT / f"results/table3/{column.lower()}-convcnp{ending}.json"
+            path = ROOT / f"results/table3/{column.lower()}-{ending}.json"
             if path.exists():
                 result = json.loads(path.read_text())
                 batch_size = result["experiment"]["training"]["batch_size"]

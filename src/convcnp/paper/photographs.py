@@ -34,8 +34,6 @@ PHOTOS = {
     "camera": "camera.png",
     "cat": "chelsea.png",
     "coffee": "coffee.png",
-    "motorcycle": "motorcycle_left.png",
-    "rocket": "rocket.jpg",
 }  # files of scikit-image; all but the second in colour
 _NORMAL_90 = 1.6448536269514722  # deviations to either side of the mean that hold 90 %
 _RADIUS = 3  # pixels around each that OpenCV looks at, as in its tutorial
