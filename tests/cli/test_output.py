@@ -16,7 +16,7 @@ ANSWER = pd.DataFrame({"t": [1, 2], "v_mean": [0.5, 1.5]})
     ("out", "plot", "sentence"),
     [
         ("answer.txt", None, r"--out must end in \.csv or \.parquet, got .*answer\.txt"),
-        (None, "plot.jpg", r"--plot must end in \.png, got .*plot\.jpg"),
+        (None, "plot.jpg", r"--plot must end in \.png, \.svg or \.pdf, got .*plot\.jpg"),
         ("nowhere/answer.csv", None, "is a folder or lies in none"),
         ("table.csv", None, "another file to write than the tables that are read"),
         (300 * "a" + ".csv", None, r"cannot be \(File name too long\)"),

@@ -291,3 +291,11 @@ def test_unfamiliar_data_is_warned_of(general):
         eq.predict((T / 10, Y), [0.5, 9.0])
     with pytest.warns(ConvCNPWarning, match="values reach"):
         general.predict((np.arange(300.0), spike), [1.5])
+
+
+def test_a_model_says_in_five_lines_what_it_is():
+    first, *others = repr(convcnp.load("eq-convcnp")).splitlines()
+    assert first == "Predictor 'eq-convcnp': ConvCNP"
+    assert others[0].endswith("6,516")
+    assert others[1].endswith("eq")
+    assert others[3].endswith("tables, with predict, fill, sample and score")

@@ -50,7 +50,7 @@ class Known(TypedDict, total=False):
     error: str | Sequence[str] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Predictor:
     """A trained model, with the experiment it comes from and the score it reached.
 
@@ -71,6 +71,18 @@ class Predictor:
     model: Model
     experiment: Experiment
     result: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """Say in five lines what this is, what it learned from, and what it is given."""
+        takes, score = self.source.takes, self.result.get("log_likelihood", float("nan"))
+        use = "predict, fill, sample and score" if takes == "tables" else "convcnp.complete"
+        return (
+            f"Predictor {self.name!r}: {type(self.model).__name__}\n"
+            f"  parameters: {self.model.num_parameters:,}\n"
+            f"  learned from: {self.experiment.data['name']}\n"
+            f"  log-likelihood: {score:.3f} on held-out tasks\n"
+            f"  takes: {takes}, with {use}"
+        )
 
     @classmethod
     def read(cls, name: str, weights: Path, description: Path) -> Predictor:
