@@ -152,7 +152,7 @@ def predict(
     actors = num_actors(ray, workers)
     return (
         dataset.map_batches(lambda frame: _with_bucket(frame, form, buckets), batch_format="pandas")
-        .groupby(_BUCKET)
+        .groupby(_BUCKET, num_partitions=buckets)
         .map_groups(
             _Group,
             fn_constructor_args=(form,),
