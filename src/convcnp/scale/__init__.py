@@ -7,9 +7,8 @@ from convcnp.extras import imported_when_used
 if TYPE_CHECKING:
     from convcnp.scale.job import Summary as Summary
     from convcnp.scale.job import predict_files as predict_files
-    from convcnp.scale.on_ray import predict as predict
 
-_NAMES = {"predict": "on_ray", "predict_files": "job", "Summary": "job"}
+_NAMES = {"predict_files": "job", "Summary": "job"}
 
 __all__ = list(_NAMES)
 __getattr__, __dir__ = imported_when_used(__name__, _NAMES)

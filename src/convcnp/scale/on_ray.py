@@ -1,33 +1,17 @@
-"""Ray as the engine of a job, and predictions from a Ray Dataset to another."""
+"""Ray as the engine of a job."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any
 
-import pandas as pd
-
-from convcnp.errors import ProcessError, TableError
+from convcnp.errors import ProcessError
 from convcnp.extras import import_extra
-from convcnp.frames.columns import ColumnNames, Columns
-from convcnp.predict.answers import QUANTILES
-from convcnp.predict.zoo import load
-from convcnp.scale.bucket import answer_bucket
-from convcnp.scale.form import Asked, Form
-from convcnp.scale.parts import bucket_of
 from convcnp.scale.pool import Engine
 from convcnp.scale.worker import Report, Worker, call
-
-if TYPE_CHECKING:
-    from ray.data import Dataset
-
-_BUCKET, ERROR = "__bucket__", "error"
-_ROWS = 200_000  # of a bucket, about
-_SAMPLE = 10_000  # rows that columns are chosen from
 
 
 def on_ray(workers: int | None = None, address: str | None = None) -> Engine:
@@ -85,17 +69,12 @@ def connect(workers: int | None = None, address: str | None = None) -> Any:  # n
     """Return Ray, connected to a cluster, or to one of this machine that is started for it."""
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # we say what fails
     ray = import_extra("ray", "ray")
-    import_extra("ray.data", "ray")
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False  # we have our own
-    context.print_on_execution_start = False
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
     if ray.is_initialized():
         return ray
     own = {} if address else {"num_cpus": workers, "include_dashboard": False}
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError, TimeoutError) as error:
+    except Exception as error:  # of any kind: Ray raises plain ones as well
         raise ProcessError(
             f"Expected a Ray cluster at {address or 'this machine'}, but there is none that "
             f"answers ({_first_line(error)}); check the address, or leave it out to start one here."
@@ -111,77 +90,6 @@ class _Actor:
 
     def call(self, method: str, number: int) -> Report:
         return call(self.worker, method, number)
-
-
-def predict(
-    dataset: Dataset,
-    model: str = "general",
-    at: str | None = None,
-    *,
-    quantiles: Sequence[float] = QUANTILES,
-    workers: int | None = None,
-    **names: Unpack[ColumnNames],
-) -> Dataset:
-    """Predict the series of a Ray Dataset, and return their answers as another.
-
-    Rows of a series may lie in any block: they are brought together, and actors that load the model
-    once predict many series at a time.
-
-    Args:
-        dataset: A long table: a group column, which tells series apart, a time, and values.
-        at: gaps, a number of times, START:STOP:STEP, or + and how far ahead; the gaps by default.
-        workers: Actors, a core each; as many as the cluster has cores if left out.
-        names: Columns, as for `Predictor.predict`.
-
-    Returns:
-        A Dataset with the columns of `Predictor.predict`, and `error`: a sentence in the only row
-        of a series that could not be predicted, and empty in all others.
-
-    Example::
-
-        lake = ray.data.read_parquet("s3://lake/series")
-        convcnp.scale.predict(lake, group="station").write_parquet("s3://lake/filled")
-    """
-    ray = connect(workers)
-    sample = dataset.limit(_SAMPLE).to_pandas()
-    if sample.empty:
-        raise TableError("Expected rows in the dataset, but there are none; check what it reads.")
-    asked = Asked(model, Columns.named(**names), at, quantiles)
-    form = Form.of(load(model), asked, sample, "the dataset")
-    buckets = max(1, math.ceil(dataset.count() / _ROWS))
-    actors = num_actors(ray, workers)
-    return (
-        dataset.map_batches(lambda frame: _with_bucket(frame, form, buckets), batch_format="pandas")
-        .groupby(_BUCKET, num_partitions=buckets)
-        .map_groups(
-            _Group,
-            fn_constructor_args=(form,),
-            batch_format="pandas",
-            concurrency=actors,
-        )
-    )
-
-
-def _with_bucket(frame: pd.DataFrame, form: Form, buckets: int) -> pd.DataFrame:
-    needed = form.needed(frame.reset_index(drop=True), "a block")
-    needed = needed[needed[form.group].notna()]
-    return needed.assign(**{_BUCKET: bucket_of(needed[form.group], buckets)})
-
-
-class _Group:
-    """Predicts the series of one bucket after the other."""
-
-    def __init__(self, form: Form) -> None:
-        self.form, self.predictor = form, form.predictor()
-
-    def __call__(self, frame: pd.DataFrame) -> pd.DataFrame:
-        found = answer_bucket(self.predictor, self.form, frame.drop(columns=_BUCKET), 10**9)
-        failed = pd.DataFrame(found.errors, columns=[self.form.group, ERROR])
-        parts = [
-            part for part in (found.answer, failed if len(failed) else None) if part is not None
-        ]
-        whole = pd.concat(parts, ignore_index=True) if parts else failed
-        return whole.assign(**{ERROR: whole.get(ERROR, pd.Series(dtype="string")).astype("string")})
 
 
 def _first_line(error: Exception) -> str:
