@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from convcnp.frames.columns import Columns
 from convcnp.predict.zoo import load
 from convcnp.scale.bucket import answer_bucket, kind_of_warning
-from convcnp.scale.form import Form
+from convcnp.scale.form import Asked, Form
 from lakes import MODEL, asked, check_same, some_series
 
 
@@ -22,6 +23,16 @@ def test_series_are_predicted_as_in_one_table():
     counts = found.counts("station")
     assert counts["series"] == 12 == counts["answered"] + counts["nothing_asked"]
     assert counts["rows"] == len(found.answer)
+
+
+def test_standard_errors_are_carried():
+    frame = some_series(6, seed=3).assign(temp_err=0.5)
+    predictor = load("general")
+    form = Form.of(predictor, Asked("general", Columns.named(group="station")), frame, "a")
+    assert "temp_err" in form.columns.errors
+    found = answer_bucket(predictor, form, form.needed(frame, "a"), 10**6)
+    assert not found.errors
+    assert "temp_err" not in "".join(found.answer.columns)
 
 
 def test_in_small_parts_the_answers_are_the_same():

@@ -125,11 +125,11 @@ def _where(at: str | None, ahead: str | None) -> str | None:
     return f"+{ahead.strip().removeprefix('+')}"
 
 
-def _refuse_in_lake(samples: int, plot: Path | None, inputs: Sequence[str] | None) -> None:
-    for name, value in (("--samples", samples), ("--plot", plot), ("--inputs", inputs)):
+def _refuse_in_lake(**given: object) -> None:
+    for name, value in given.items():
         if value:
             raise SettingError(
-                f"{name} is for one table, got {value} for many files; leave it out, or predict "
+                f"--{name} is for one table, got {value} for many files; leave it out, or predict "
                 "one of them alone."
             )
 
@@ -245,8 +245,8 @@ def predict(
         from convcnp.frames.columns import Columns
         from convcnp.scale.form import Asked
 
-        _refuse_in_lake(samples, plot, inputs)
-        columns = Columns.named(time=time, value=value, group=group, missing=missing)
+        _refuse_in_lake(samples=samples, plot=plot, inputs=inputs, of=of, draw=draw)
+        columns = Columns.named(time=time, value=value, group=group, missing=missing, error=error)
         limits = Limits.given(lower, upper, positive)
         asked = Asked(model, columns, _where(at, ahead), _levels(quantiles), limits)
         predict_lake(file, out, asked, **spread)

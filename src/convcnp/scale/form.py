@@ -83,7 +83,7 @@ class Form:
             )
         if asked.at not in (None, GAPS):
             _check_at(predictor, frame, request, str(asked.at))
-        needed = [columns.group, *columns.values]
+        needed = [columns.group, *columns.values, *filter(None, columns.errors)]
         kinds = {name: kind_of(frame[name], name == columns.group) for name in needed}
         missing = asked.columns.missing or _noticed(frame, columns)
         return cls(
