@@ -127,3 +127,16 @@ def test_channels_are_series_of_their_own():
     spread = one.dictionary(task).stddev.clamp(min=1e-12)
     assert ((found[..., :1] - quantiles(one, task)) / spread).abs().max() < 1e-5
     assert ((found[..., 1:] - quantiles(two, flipped)) / spread).abs().max() < 1e-5
+
+
+def test_curves_are_the_dictionary_s_before_training_and_within_the_bands_after():
+    task = some_task()[:1]
+    untrained, trained = CorrectedDictionary(), trained_by_chance()
+    curves = untrained.draw(task, 5, torch.Generator().manual_seed(2))
+    of_base = untrained.dictionary.draw(task, 5, torch.Generator().manual_seed(2))
+    scores = untrained.dictionary(task).score(of_base[:, None]).abs()[:, 0]
+    torch.testing.assert_close(curves[scores < 3.5], of_base[scores < 3.5], rtol=1e-3, atol=1e-3)
+    changed = trained.draw(task, 400, torch.Generator().manual_seed(2))
+    low, high = (trained(task).quantile(level) for level in (0.05, 0.95))
+    inside = ((changed >= low) & (changed <= high))[:, task.target_mask[0]]
+    assert 0.85 < inside.double().mean() < 0.95

@@ -148,3 +148,11 @@ def test_a_mixture_is_sampled_as_well():
     model = lively(ConvCNP.small(head=MixtureHead())).eval()
     for spacing in (0.01, 0.2):
         assert drawn(model, gap_task(12), 3, spacing=spacing).isfinite().all()
+
+
+def test_a_model_that_draws_jointly_is_asked_to():
+    class Joint(ExactGP):
+        def draw(self, task, num_samples, generator):
+            return torch.full((num_samples, task.x_target.shape[1], 1), 7.0)
+
+    assert (drawn(Joint(), gap_task(2), 3, spacing=0.1) == 7).all()

@@ -105,6 +105,15 @@ class Model(nn.Module):
             f"a {type(self).__name__}; predict fewer targets at once."
         )
 
+    def draw(
+        self, task: Task, num_samples: int, generator: torch.Generator
+    ) -> Float[Tensor, "S M Dy"] | None:
+        """Draw the outputs of one task's targets jointly, where a model knows how: by default, not.
+
+        Nothing comes back either where a task is too large for it.
+        """
+        return None
+
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]] | None:
         """Return what seasons were found in every task and channel, the strongest first.
 

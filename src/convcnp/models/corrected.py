@@ -15,6 +15,7 @@ from convcnp.core.units import typical_gap
 from convcnp.models.base import Model, Rhythm
 from convcnp.models.dictionary.model import GaussianProcessDictionary
 
+_FARTHEST_DRAWN = 4.0  # score of a drawn output: one in thirty thousand lies beyond
 _LARGEST_SCORE = 6.0  # standard deviations: farther away is all the same
 _FARTHEST = 12.0  # logarithm of a distance in gaps, likewise
 _OF_NEIGHBOUR, _OF_SERIES, _OF_TARGET = 3, 9, 8  # features
@@ -85,6 +86,19 @@ class CorrectedDictionary(Model):
         change = change * task.context_mask.any(1)[:, None, :, None]
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
         return torch.cat([of_base, change.to(of_base)], -1)
+
+    @torch.no_grad()
+    def draw(
+        self, task: Task, num_samples: int, generator: torch.Generator
+    ) -> Float[Tensor, "S M Dy"] | None:
+        """Draw from the dictionary, and give each output the value that has its score here."""
+        of_base = self.dictionary.draw(task, num_samples, generator)
+        if of_base is None:
+            return None
+        scores = (
+            self.dictionary(task).score(of_base[:, None]).clamp(-_FARTHEST_DRAWN, _FARTHEST_DRAWN)
+        )
+        return self(task).at_score(scores)[:, 0]
 
     def in_plane(self, longitude: int | None) -> Model:
         """Return the dictionary of the plane; what the network learned is about series."""

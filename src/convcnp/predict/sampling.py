@@ -100,7 +100,8 @@ def sample_curves(
 ) -> Float[Tensor, "S M Dy"]:
     """Draw curves at the targets of one task, in the model's units.
 
-    A model predicts every target on its own, so independent draws are no curve. Here some targets
+    Most models predict every target on its own, so independent draws are no curve. Of a model that
+    cannot draw them jointly itself, some targets
     are drawn one after the other, and each drawn value joins the context of the next: the product
     of these predictions is a joint distribution. The other targets follow from their predictions
     given all that was drawn, with deviations that vary smoothly.
@@ -111,6 +112,9 @@ def sample_curves(
         block: Targets drawn before one goes on to the right, far-apart ones first.
     """
     assert len(task) == 1
+    jointly = model.draw(task, num_samples, generator)
+    if jointly is not None:
+        return jointly
     x_target = task.x_target[0, :, 0]
     rank = torch.argsort(x_target, stable=True)
     chosen = _apart(x_target, rank, spacing)

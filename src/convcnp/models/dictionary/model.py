@@ -16,6 +16,7 @@ from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
+from convcnp.models.dictionary.joint import drawn
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
@@ -128,6 +129,23 @@ class GaussianProcessDictionary(AveragedProcesses):
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
         return self.mixed(fitted.students(x), fitted.freedom, fitted.series)
+
+    def draw(
+        self, task: Task, num_samples: int, generator: torch.Generator
+    ) -> Float[Tensor, "S M Dy"] | None:
+        """Draw from the processes themselves, which are joint distributions."""
+        channels = []
+        for channel in range(task.dim_y):
+            fitted, x = self._fitted(task, 0, channel), task.x_target[0, :, 0].double()
+            if fitted is None:
+                curves = torch.randn(num_samples, len(x), dtype=x.dtype, generator=generator)
+            else:
+                found = drawn(fitted, x, num_samples, generator)
+                if found is None:
+                    return None
+                curves = found
+            channels.append(curves)
+        return torch.stack(channels, -1)
 
     def in_plane(self, longitude: int | None) -> Model:
         """Return the dictionary of the plane, or of the globe."""

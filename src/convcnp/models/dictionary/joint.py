@@ -1,0 +1,68 @@
+"""Curves drawn jointly: an entry by its weight, then its process at all targets at once."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor
+
+from convcnp.models.dictionary.evidence import Frame
+from convcnp.models.dictionary.windows import Fitted
+
+MOST = 512  # targets: their covariance is factorised
+# Noise of observations a gap apart is independent; between them it turns smoothly, so that dense
+# targets make a curve.
+_SMOOTH = 0.35
+_JITTER = 1e-9
+_LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
+
+
+def drawn(
+    fitted: Fitted, x: Float[Tensor, " m"], num_samples: int, generator: Generator
+) -> Float[Tensor, "S m"] | None:
+    """Draw new observations of a short series at some times, in the user's units.
+
+    Each curve is of one entry, chosen by its weight, and has one scale, drawn from the posterior:
+    a Student-t process. There is nothing where the series is long enough for windows, or where
+    more times are asked for than can be factorised together.
+    """
+    if fitted.whole is None or len(x) > MOST:
+        return None
+    at, weight = fitted.series.times(x), fitted.weighed.weight
+    which = torch.multinomial(weight, num_samples, replacement=True, generator=generator)
+    normal = torch.randn(num_samples, len(at), dtype=at.dtype, generator=generator)
+    freedom = max(1, round(fitted.freedom))
+    scale = torch.randn(num_samples, freedom, dtype=at.dtype, generator=generator)
+    normal = normal / (scale**2).mean(1, keepdim=True).sqrt()
+    curves = torch.empty_like(normal)
+    for one in which.unique():
+        mean, factor = _process(fitted, one[None], at)
+        curves[which == one] = mean + normal[which == one] @ factor.T
+    form = fitted.weighed.variants.form[which]
+    curves = fitted.series.level[form, None] + fitted.series.scale[form, None] * curves
+    return torch.where((form == 1)[:, None], curves.clamp(max=_LARGEST).exp(), curves)
+
+
+def _process(
+    fitted: Fitted, one: Tensor, at: Float[Tensor, " m"]
+) -> tuple[Float[Tensor, " m"], Float[Tensor, "m m"]]:
+    """Return one variant's mean at some times, and the factor of their covariance."""
+    found, series, variant = fitted.whole, fitted.series, fitted.weighed.variants[one]
+    assert found is not None
+    entry, frame = fitted.entries[variant.entry], Frame.of(series)
+    lag = (at[:, None] - at).abs()
+    h, across = frame.means(at), series.across(entry, at)[0]  # (h, m), (n, m)
+    whitened = torch.linalg.solve_triangular(found.factor[variant.entry[0]], across, upper=False)
+    rest = h - found.means[variant.entry[0]] @ whitened  # (h, m)
+    precision = found.lines.precision[variant.entry[0], variant.trend[0]]
+    noise = (entry.noise + _JITTER) * torch.exp(-0.5 * (lag / _SMOOTH) ** 2)
+    covariance = entry.kernels(lag)[0] - whitened.T @ whitened + noise
+    covariance = covariance + rest.T @ torch.linalg.solve(precision, rest)
+    mean = (found.line(variant) @ h + found.left(variant) @ whitened)[0]
+    return mean, fitted.variance[one].sqrt() * _root(covariance)
+
+
+def _root(covariance: Float[Tensor, "m m"]) -> Float[Tensor, "m m"]:
+    """Return a square root of a covariance that may be singular: of targets at one time."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp(min=0).sqrt()
