@@ -19,7 +19,7 @@ FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
 def test_help_lists_the_commands_and_each_has_help():
     text = invoke("--help").output
     shown = [command for command in app.registered_commands if not command.hidden]
-    names = [command.name or command.callback.__name__ for command in shown]
+    names = [c.name or c.callback.__name__.replace("_", "-") for c in shown]
     assert {"run", "evaluate", "predict", "train", "check", "complete"} <= set(names)
     for command in names:
         assert command in text

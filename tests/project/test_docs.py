@@ -12,6 +12,8 @@ from tools.update_tables import excerpt
 import convcnp
 from convcnp.cli import app
 from convcnp.paper.figures.paper import FIGURES
+from convcnp.paper.photograph_tables import PHOTOGRAPHS
+from convcnp.paper.plane_tables import PLANE
 from convcnp.paper.tables import REAL_SERIES, layouts
 
 ROOT = Path(__file__).parents[2]
@@ -80,7 +82,8 @@ def shown(command):
 
 
 def test_every_table_has_its_command():
-    assert shown("table") == {*layouts(ROOT / "experiments"), *REAL_SERIES}
+    compared = {*REAL_SERIES, *PHOTOGRAPHS, *PLANE}
+    assert shown("table") == {*layouts(ROOT / "experiments"), *compared}
 
 
 def test_every_figure_has_its_command():

@@ -129,6 +129,8 @@ def test_the_output_has_the_shape_of_the_targets(build):
 def test_every_parameter_has_a_finite_gradient(build):
     model = lively(build())
     task = task_for(model)
+    if model.knows_errors:  # what it learns of errors needs some
+        task = rebuilt(task, context_error=torch.full_like(task.y_context, 0.3))
     (-model(task).log_likelihood(task.y_target)).mean().backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
@@ -273,7 +275,7 @@ def test_a_shift_does_not_matter(build):
 
 
 def test_there_are_models_that_promise_a_shift_not_to_matter_and_models_that_do_not():
-    assert set(LOCAL) & set(MODELS) == {"convcnp", "convcnpxl", "convcnp-ours"}
+    assert set(LOCAL) & set(MODELS) == {"convcnp", "convcnpxl", "convcnp-ours", "convcnp-measured"}
     assert {"cnp", "attncnp"} <= set(OF_POINTS) - set(LOCAL)
     assert not {"grid-convcnp", "grid-convcnpxl"} & set(OF_POINTS)
 

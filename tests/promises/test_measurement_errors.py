@@ -90,7 +90,8 @@ def test_order_and_shifts_do_not_matter(model):
     mixed = task.of_context(lambda tensor: tensor[:, order])
     assert_equal(moments(model, mixed), moments(model, task))
     moved = rebuilt(task, x_context=task.x_context + 1.7e5, x_target=task.x_target + 1.7e5)
-    assert_equal(moments(model, moved), moments(model, task), 1e-8)
+    # Times so far away have fewer digits left, which the rounds that find a scale pass on.
+    assert_equal(moments(model, moved), moments(model, task), 1e-7)
 
 
 @every_model

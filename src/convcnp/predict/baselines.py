@@ -64,13 +64,18 @@ def season_of(x: Array, y: Array) -> float | None:
     """
     steps = np.diff(x)
     gap = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
-    if gap == 0 or np.ptp(y) == 0:
+    if gap == 0 or len(y) <= _FEWEST_ERRORS:
         return None
-    scaled = torch.from_numpy((y - y.mean()) / y.std())[None]
+    # A slow rise would stand above every season.
+    place = (x - x[0]) / np.ptp(x)
+    rest = y - np.polyval(np.polyfit(place, y, 2), place)
+    if rest.std() <= _SMALLEST_SPREAD * np.ptp(y):
+        return None
+    scaled = torch.from_numpy((rest - rest.mean()) / rest.std())[None]
     for period in find_periods(torch.from_numpy(x / gap), scaled, None):
         if np.ptp(x) < _FEWEST_CYCLES * period * gap or period < 2:
             continue
-        whole, half = (_errors(x, y, share * gap * period) for share in (1.0, 0.5))
+        whole, half = (_errors(x, rest, share * gap * period) for share in (1.0, 0.5))
         if whole < _NEARER * half:
             return period * gap
     return None

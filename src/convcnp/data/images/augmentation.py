@@ -27,7 +27,7 @@ def shifted(
 
     Example:
         >>> image = torch.arange(3.0).view(1, 1, 3, 1)
-        >>> shifted(image, 1, Generator().manual_seed(0)).flatten().tolist()
+        >>> shifted(image, 1, Generator().manual_seed(1)).flatten().tolist()
         [1.0, 2.0, 2.0]
     """
     height, width = pixels.shape[1:3]

@@ -43,7 +43,7 @@ class PlaneDictionary(AveragedProcesses):
         >>> import numpy as np
         >>> x = np.random.default_rng(0).uniform(0, 4, (60, 2))
         >>> task = Task.from_arrays(x, np.sin(x[:, 0]) + x[:, 1], [[2.0, 2.0]])
-        >>> abs(PlaneDictionary()(task).mean.item() - np.sin(2) - 2) < 0.1
+        >>> bool(abs(PlaneDictionary()(task).mean.item() - np.sin(2) - 2) < 0.1)
         True
     """
 
