@@ -69,7 +69,7 @@ def season_of(x: Array, y: Array) -> float | None:
     # A slow rise would stand above every season.
     place = (x - x[0]) / np.ptp(x)
     rest = y - np.polyval(np.polyfit(place, y, 2), place)
-    if rest.std() <= _SMALLEST_SPREAD * np.ptp(y):
+    if np.ptp(y) == 0 or rest.std() <= _SMALLEST_SPREAD * np.ptp(y):
         return None
     scaled = torch.from_numpy((rest - rest.mean()) / rest.std())[None]
     for period in find_periods(torch.from_numpy(x / gap), scaled, None):
