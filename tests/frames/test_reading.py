@@ -216,3 +216,16 @@ def test_a_workbook_is_read_by_its_first_sheet():
     with pytest.warns(ConvCNPWarning, match="2 sheets; the first, 'one', is read"):
         frame = parse_table(book.getvalue(), "t.xlsx").frame
     pd.testing.assert_frame_equal(frame, pd.read_csv(io.StringIO(TABLE)))
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+def test_what_unpacks_to_more_than_a_table_is_refused(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr("convcnp.frames.reading.MOST_BYTES", 1000)
+    path = tmp_path / f"zeros.{kind}"
+    if kind == "gz":
+        path.write_bytes(gzip.compress(bytes(10_000)))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("zeros.csv", bytes(10_000))
+    with pytest.raises(TableError, match="at most 1,000 bytes"):
+        read_table(path)

@@ -109,6 +109,13 @@ def _check_size(size: int, name: str) -> None:
         )
 
 
+def _unpacked(read: Callable[[int], bytes], name: str) -> bytes:
+    """Read what is compressed, and no more of it than may be a table."""
+    content = read(MOST_BYTES + 1)
+    _check_size(len(content), name)
+    return content
+
+
 def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
     arrow = import_extra("pyarrow", "parquet")
     try:
@@ -134,12 +141,14 @@ def _read_feather(content: bytes, name: str) -> pd.DataFrame:
 
 def _read_gzip(content: bytes, name: str) -> pd.DataFrame:
     try:
-        return _read(gzip.decompress(content), name)
+        with gzip.open(io.BytesIO(content)) as packed:
+            inner = _unpacked(packed.read, name)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(
             f"Expected a table compressed by gzip in {name}, but it cannot be read "
             f"({_first_line(error)}); write it again."
         ) from error
+    return _read(inner, name)
 
 
 def _read_zip(content: bytes, name: str) -> pd.DataFrame:
@@ -158,7 +167,8 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
                     f"Expected one table in {name}, got {len(files)} files; unpack it, and give "
                     "one of them."
                 )
-            inner = archive.read(files[0])
+            with archive.open(files[0]) as packed:
+                inner = _unpacked(packed.read, name)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise TableError(
             f"Expected a zip file in {name}, but it cannot be read ({_first_line(error)}); write "
