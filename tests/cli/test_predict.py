@@ -204,7 +204,6 @@ MISTAKES = [
     (["picture.csv"], "picture.csv is none; export it"),
     (["random.csv"], "random.csv is none; export it"),
     (["cut.parquet"], "Expected a Parquet file in cut.parquet"),
-    (["."], "cannot be read (Is a directory)"),
     (["serie.csv"], "no such file; did you mean 'series.csv'?"),
     (["series.csv", "--value", "tmp"], "Expected a column 'tmp'"),
     (["series.csv", "--time", "dat"], "did you mean 'date'?"),
