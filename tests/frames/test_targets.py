@@ -166,5 +166,5 @@ def test_a_text_tells_gaps_numbers_steps_and_files_apart(tmp_path):
     for text, times in asked_for.items():
         assert asked(series, TargetText(text)) == [times]
     for text in ("0:1", "0:9:-1", "yesterday", "0:1:x"):
-        with pytest.raises(TableError, match=r"^at must be gaps, a number of times"):
+        with pytest.raises(TableError, match=r"^at= must be gaps, a number of times"):
             series_targets(series, TargetText(text))

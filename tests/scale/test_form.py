@@ -40,7 +40,7 @@ def test_times_as_text_are_read_as_in_the_first_table():
     [
         (Asked(MODEL, asked(group="", time="day").columns), TableError, "tells series apart in a"),
         (asked(group="station", value=["temp", "snow"]), TableError, "Expected a column 'snow'"),
-        (asked(at="1:2"), TableError, "at must be gaps, a number"),
+        (asked(at="1:2"), TableError, "at= must be gaps, a number"),
         (Asked(MODEL, asked().columns, None, (2.0,)), SettingError, "strictly between 0 and 1"),
     ],
 )

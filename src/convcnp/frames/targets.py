@@ -78,9 +78,9 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
         return _even_steps(table, start.strip(), stop.strip(), step.strip())
     except (ValueError, OverflowError, TableError) as error:
         expected = (
-            "ahead must be a number of steps, or a time with a unit such as 14d or 3 months"
+            "ahead= must be a number of steps, or a time with a unit such as 14d or 3 months"
             if text.startswith("+")
-            else "at must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
+            else "at= must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
             "clock times; steps of dates have a unit, such as 6h, 1D or 3 months) or a file that "
             "exists"
         )
