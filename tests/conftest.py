@@ -27,6 +27,14 @@ def own_series(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def own_measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Train a tiny model on series with standard errors, likewise."""
+    from helpers import measured_frame
+
+    return _trained(tmp_path_factory.mktemp("own"), measured_frame(), {})
+
+
+@pytest.fixture(scope="session")
 def own_points(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Train a tiny model on points in the plane, likewise."""
     from helpers import points_frame

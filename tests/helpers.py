@@ -151,6 +151,14 @@ def series_frame(series: int = 12, rows: int = 24, seed: int = 0) -> pd.DataFram
     return pd.concat(parts, ignore_index=True)
 
 
+def measured_frame() -> pd.DataFrame:
+    """Return the same waves as some good and some poor measurements, with their errors."""
+    frame = series_frame()
+    generator = np.random.default_rng(1)
+    error = generator.choice([0.1, 2.0], len(frame))
+    return frame.assign(v=frame["v"] + error * generator.normal(size=len(frame)), v_err=error)
+
+
 def points_frame(rows: int = 120, seed: int = 0) -> pd.DataFrame:
     """Return a smooth function at random points of a square."""
     x = np.random.default_rng(seed).uniform(0, 8, (rows, 2))

@@ -7,6 +7,7 @@ import pytest
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.error_columns import described, errors_of, with_errors
+from convcnp.frames.series import SeriesTable
 
 FRAME = pd.DataFrame(
     {
@@ -65,8 +66,44 @@ def test_errors_that_are_none_are_refused():
     columns, y = Columns(("mass",), errors=("flux_err",)), FRAME[["mass"]].to_numpy()
     with pytest.raises(TableError, match=r"zero or larger, got -1;.*error="):
         errors_of(FRAME.assign(flux_err=-1.0), columns, y)
-    with pytest.raises(TableError, match="every cell is missing"):
+    with pytest.raises(TableError, match="every cell is missing or infinite"):
         errors_of(FRAME.assign(flux_err=np.nan), columns, y)
+
+
+def test_a_long_table_has_one_column_of_errors():
+    frame = FRAME.drop(columns="mass").assign(band=["g", "r", "g"])
+    for error in (None, "flux_err"):
+        found = chosen(frame, channel="band", error=error, group="")
+        assert (found.values, found.errors) == (("g", "r"), ("flux_err", "flux_err"))
+    assert chosen(frame, channel="band", error="", value="flux", group="").errors == ()
+
+
+def test_points_in_the_plane_have_no_errors():
+    assert chosen(inputs=("time", "mass"), value="flux").errors == ()
+    with pytest.raises(TableError, match="points in the plane without standard errors, got 'flux_"):
+        chosen(inputs=("time", "mass"), value="flux", error="flux_err")
+
+
+def test_errors_of_training_are_those_of_the_same_values():
+    learned = Columns(("flux", "mass"), time="time", errors=("doubt", ""))
+    frame = FRAME.rename(columns={"flux_err": "doubt"})
+    columns = Columns(("mass", "flux"), time="time")
+    assert with_errors(frame, columns, Columns(), learned).errors == ("", "doubt")
+    assert with_errors(FRAME, columns, Columns(), learned).errors == ("", "flux_err")
+
+
+def test_numbers_that_stand_for_missing_errors_are_none():
+    frame = FRAME.assign(flux=[1.0, 2.0, 3.0], flux_err=[0.1, -1.0, 0.3])
+    columns = Columns(("flux",), time="time", errors=("flux_err",), missing=("-1",))
+    with pytest.warns(ConvCNPWarning, match=r"1 values have no error in 'flux_err'"):
+        table = SeriesTable.of(frame, columns)
+    assert table.series.error[:, 0].tolist() == [0.1, 0.2, 0.3]
+
+
+def test_a_value_with_an_infinite_error_is_not_observed():
+    frame = FRAME.assign(flux=[1.0, 2.0, 3.0], flux_err=[0.1, np.inf, 0.3])
+    table = SeriesTable.of(frame, Columns(("flux",), time="time", errors=("flux_err",)))
+    assert np.isnan(table.y[:, 0]).tolist() == [False, True, False]
 
 
 def test_it_is_said_which_errors_are_whose():

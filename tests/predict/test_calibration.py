@@ -169,6 +169,9 @@ def test_the_command_prints_scores_and_draws_them(kind, data, channels, request,
     told = CliRunner().invoke(app, [*arguments, *options])
     assert told.exit_code == 0, told.output
     assert "90 % intervals hold" in " ".join(told.output.split())
+    heading, *rows = [line for line in told.stdout.splitlines() if line[:1] in "│┃"]
+    assert {line.count("│") for line in rows} == {heading.count("┃")}
+    assert all(cell.strip() for line in rows for cell in line.strip("│").split("│"))
     assert plot.read_bytes().startswith(b"\x89PNG")
     as_json = CliRunner().invoke(app, [*arguments, "--tasks", "6", "--json"]).stdout
     scores, *others = json.loads(as_json).values()

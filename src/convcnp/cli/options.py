@@ -60,4 +60,11 @@ Missing = Annotated[
         "would be noticed. Repeatable."
     ),
 ]
+Error = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column of a value's standard errors; flux_err beside flux is recognised, '' is none. "
+        "Repeatable, in the order of the values."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]

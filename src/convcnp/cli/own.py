@@ -15,6 +15,7 @@ from convcnp.cli.options import (
     Accelerator,
     AsJson,
     Devices,
+    Error,
     Inputs,
     Missing,
     Nodes,
@@ -48,6 +49,7 @@ def train(
     ] = None,
     inputs: Inputs = None,
     missing: Missing = None,
+    error: Error = None,
     minutes: Annotated[float, typer.Option(help="How long training may take, about.")] = 10.0,
     config: Annotated[
         Path | None, typer.Option(help="TOML file with settings of your own.")
@@ -74,7 +76,13 @@ def train(
 
     with training(accelerator, devices, nodes, precision, timeout, threads) as processes:
         columns = Columns.named(
-            time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
+            time=time,
+            value=value,
+            group=group,
+            channel=channel,
+            inputs=inputs,
+            missing=missing,
+            error=error,
         )
         wanted = Wanted.of(columns, config, settings or [], minutes)
         say_if_new(out, resume and out.exists())
@@ -113,6 +121,7 @@ def check(
     ] = None,
     inputs: Inputs = None,
     missing: Missing = None,
+    error: Error = None,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
     plot: Annotated[
@@ -135,7 +144,13 @@ def check(
     check_outputs([str(data)], None, plot)
     predictor = load(model)
     columns = Columns.named(
-        time=time, value=value, group=group, channel=channel, inputs=inputs, missing=missing
+        time=time,
+        value=value,
+        group=group,
+        channel=channel,
+        inputs=inputs,
+        missing=missing,
+        error=error,
     )
     with warnings_said():
         checked = Check.of(predictor, data, columns)

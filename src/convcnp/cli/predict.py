@@ -12,6 +12,7 @@ import typer
 from convcnp.cli.console import say as say_plainly
 from convcnp.cli.console import warn, warnings_said
 from convcnp.cli.options import (
+    Error,
     Group,
     Inputs,
     Lower,
@@ -163,13 +164,7 @@ def predict(
     lower: Lower = None,
     upper: Upper = None,
     positive: Positive = False,
-    error: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column of a value's standard errors; flux_err beside flux is recognised, '' is "
-            "none. Repeatable, in the order of the values."
-        ),
-    ] = None,
+    error: Error = None,
     of: Annotated[
         What | None,
         typer.Option(

@@ -123,7 +123,7 @@ class TableSource(Columns):
 
     options: ClassVar[tuple[str, ...]] = (
         *("path", "digest", "values", "time", "inputs", "group", "channel", "value"),
-        *("missing", "window", "gap", "level", "scale", "units", "gaps", "largest"),
+        *("missing", "errors", "window", "gap", "level", "scale", "units", "gaps", "largest"),
     )
     takes: ClassVar[Literal["tables"]] = "tables"
 
@@ -221,6 +221,7 @@ class TableSource(Columns):
         """Draw tasks in the user's units: windows of series, with some of their values hidden."""
         index, known, observed = self.draw_windows(batch_size, generator)
         x, y = torch.from_numpy(self.own.x[index]), torch.from_numpy(self.own.y[index])
+        error = None if self.own.error is None else torch.from_numpy(self.own.error[index])
         return Task(
             x_context=x,
             y_context=y,
@@ -228,6 +229,8 @@ class TableSource(Columns):
             y_target=y,
             context_mask=observed,
             target_mask=known & ~observed,
+            context_error=error,
+            target_error=error,
         )
 
     def draw_windows(

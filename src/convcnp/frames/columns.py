@@ -15,6 +15,7 @@ from convcnp.frames.assembled import has_time, parts_of
 from convcnp.frames.guesses import (
     check_times_differ,
     counts_rows,
+    error_of,
     guess_group,
     guess_time,
     listed,
@@ -32,6 +33,7 @@ class ColumnNames(TypedDict, total=False):
     channel: str | None
     inputs: Sequence[str] | None
     missing: Any
+    error: str | Sequence[str] | None
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class Columns:
             and self.group in (None, learned.group or "")
             and self.channel in (None, learned.channel)
             and self.missing in ((), learned.missing)
+            and set(self.errors) <= {"", *learned.errors}
             and (not self.values or set(self.values) == set(values))
             and (not self.inputs or set(self.inputs) == set(learned.inputs))
         )
@@ -162,10 +165,12 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
     time = None if inputs else chosen.time
     if channel is None:
         return replace(chosen, time=time, inputs=inputs, missing=named.missing)
-    if len(chosen.values) != 1:
+    errors = {error_of(value, chosen.values) for value in chosen.values}
+    values = [value for value in chosen.values if value not in errors or value in named.values]
+    if len(values) != 1:
         raise TableError(
             f"A table with the channel column {channel!r} has one column of values, but "
-            f"{', '.join(map(repr, chosen.values))} may be it; name it with value=."
+            f"{', '.join(map(repr, values))} may be it; name it with value=."
         )
     return Columns(
         values=tuple(sorted(_channel_names(frame[channel]).dropna().unique())),
@@ -173,7 +178,7 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
         inputs=inputs,
         group=chosen.group,
         channel=channel,
-        value=chosen.values[0],
+        value=values[0],
         missing=named.missing,
     )
 
@@ -207,7 +212,7 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
             f"Expected different columns for time, group and values, got {twice!r} more than once; "
             "name it once."
         )
-    taken = (named.group, named.channel, *named.values, *named.inputs)
+    taken = (named.group, named.channel, *named.values, *named.inputs, *named.errors)
     others = [c for c in frame.columns if c not in taken]
     time = named.inputs[0] if named.inputs else named.time
     if time is None:

@@ -26,6 +26,7 @@ _ROW_NAMES = (
     "observation",
 )
 _PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
+_ERROR_ENDINGS = ("_err", "_error", "_sd", "_std")  # of names of standard errors
 _MOST = 0.5  # of the rows: if more share their time, it is none
 _SHARED = 0.2  # of the rows, at least, share their time with another series
 _STARTS = 0.25  # of the rows, at most, begin a new series
@@ -252,6 +253,16 @@ def check_times_differ(
         f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "
         f"theirs in {time!r} with another; {', or '.join(ways)}."
     )
+
+
+def error_of(value: str, names: Sequence[str]) -> str:
+    """Return which of these names is that of a value's standard errors; empty if none is.
+
+    Example:
+        >>> error_of("flux", ["mjd", "flux", "flux_err"])
+        'flux_err'
+    """
+    return next((value + end for end in _ERROR_ENDINGS if value + end in names), "")
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -92,7 +92,7 @@ def _is_flag(column: pd.Series) -> bool:
 # --- Values ---------------------------------------------------------------------------------------
 
 
-def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+def numbers(frame: pd.DataFrame, name: str, *, may_be_infinite: bool = False) -> np.ndarray:
     """Return a column as floats, NaN where cells are missing."""
     column = frame[name]
     if column.dtype.kind in "mM":
@@ -101,8 +101,11 @@ def numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     values: np.ndarray = converted.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.isnan(values) & column.notna().to_numpy()
     refuse_first(bad, column, name, "a number")
-    refuse_first(np.isinf(values), column, name, "a finite number")
-    refuse_first(np.abs(values) > _LARGEST, column, name, f"a number below {_LARGEST:g}")
+    infinite = np.isinf(values)
+    if not may_be_infinite:
+        refuse_first(infinite, column, name, "a finite number")
+    large = (np.abs(values) > _LARGEST) & ~infinite
+    refuse_first(large, column, name, f"a number below {_LARGEST:g}")
     return values
 
 

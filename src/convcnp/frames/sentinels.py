@@ -27,7 +27,7 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
         [False, True, False]
     """
     changed = {}
-    for name in columns.values:
+    for name in dict.fromkeys((*columns.values, *filter(None, columns.errors))):
         column = frame[name]
         is_missing, noticed = missing_cells(column, columns.missing)
         if noticed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -77,13 +77,21 @@ class Rows(Ragged):
         if columns.inputs:
             x, y = np.concatenate([x, y[:, :1]], 1), y[:, 1:]
         labels = ("",) if table.labels is None else tuple(map(str, table.labels))
-        rows = cls(x=x, starts=table.series.starts, y=y, labels=labels)
+        error = table.series.error
+        rows = cls(x=x, starts=table.series.starts, y=y, labels=labels, error=error)
         return rows.kept(~np.isnan(x).any(1) & ~np.isnan(y).all(1))
 
     def kept(self, wanted: np.ndarray) -> Rows:
         """Keep some rows; series without any stay, empty."""
         starts = self.starts_among(wanted)
-        return Rows(x=self.x[wanted], starts=starts, y=self.y[wanted], labels=self.labels)
+        error = None if self.error is None else self.error[wanted]
+        return replace(self, x=self.x[wanted], starts=starts, y=self.y[wanted], error=error)
+
+    def channel(self, i: int) -> Rows:
+        """Return one channel alone, and the rows in which it was observed."""
+        error = None if self.error is None else self.error[:, i : i + 1]
+        alone = replace(self, y=self.y[:, i : i + 1], error=error)
+        return alone.kept(~np.isnan(self.y[:, i]))
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,9 @@ class SeriesTable:
         x = axis.numbers(times)
         frame = without_sentinels(frame, columns)
         y = np.stack([numbers(frame, name) for name in columns.values], 1)
+        error = errors_of(frame, columns, y)
+        if error is not None:  # what is measured with an infinite error is not observed
+            y, error = np.where(np.isinf(error), np.nan, y), np.where(np.isinf(error), 0.0, error)
         codes, labels = _grouped(frame, columns.group)
         has_time = ~np.isnan(x) & (codes >= 0)
         if not has_time.all():
@@ -119,7 +130,6 @@ class SeriesTable:
                 f"Expected observed values in {listed(columns.values)}, but every cell is "
                 "missing; name another column with value=."
             )
-        y_all = y
         x, y, codes = x[has_time], y[has_time], codes[has_time]
         if labels is not None:
             present, codes = np.unique(codes, return_inverse=True)
@@ -127,7 +137,6 @@ class SeriesTable:
         order = np.lexsort((x, codes))
         count = len(labels) if labels is not None else 1
         starts = np.searchsorted(codes[order], np.arange(count + 1))
-        error = errors_of(frame, columns, y_all)
         error = None if error is None else error[has_time][order]
         return cls(columns, axis, labels, Ragged(x[order], starts, error=error), y[order])
 

@@ -21,11 +21,13 @@ from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, ShapeError
 from convcnp.frames.assembled import has_time
 from convcnp.frames.columns import Columns, choose_columns, with_channels
+from convcnp.frames.error_columns import described
 from convcnp.frames.reading import TableFile, read_table
 from convcnp.frames.series import Rows
 from convcnp.predict.baselines import LINE, SEASON
 from convcnp.predict.batches import Progress
 from convcnp.predict.hidden import CHUNK, Hiding
+from convcnp.predict.known_errors import told_errors
 from convcnp.predict.predictor import Predictor
 from convcnp.training.evaluation import TEST_SEEDS
 from convcnp.training.own.images import refuse_columns
@@ -129,9 +131,14 @@ class Check:
     def description(self, tasks: int) -> str:
         """Say what is checked, on how much of the data."""
         part = "what training never saw of its data" if self.source.part == "test" else "all of it"
+        errors = (
+            ""
+            if isinstance(self.source, ImageFolder)
+            else described(self.source.values, self.source.errors)
+        )
         return (
             f"Checking {self.predictor.name!r} on {tasks} tasks drawn from {part}, with values "
-            "hidden."
+            f"hidden{errors}."
         )
 
     def calibrations(
@@ -191,10 +198,14 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
     if isinstance(trained, TableSource) and named.are_learned_by(trained):
         learned = [*trained.inputs, trained.time, trained.group]
         if all(has_time(frame, name) for name in learned if name is not None):
-            rows = Rows.of(with_channels(frame, trained), trained)
+            bare = replace(trained.columns, errors=())
+            found = told_errors(frame, bare, named, predictor.model, trained, predictor.name)
+            known = replace(trained, errors=found.errors)
+            rows = Rows.of(with_channels(frame, known), known)
             is_trained_on = table.digest == trained.digest
-            return replace(trained, part="test" if is_trained_on else "all", read=rows)
+            return replace(known, part="test" if is_trained_on else "all", read=rows)
     columns = choose_columns(frame, named)
+    columns = told_errors(frame, columns, named, predictor.model, trained, predictor.name)
     rows = Rows.of(frame, columns)
     source = TableSource(**columns.given, gap=tuple(typical_gaps(rows)), part="all", read=rows)
     expected = (predictor.model.dim_x, predictor.model.dim_y)
@@ -222,8 +233,7 @@ def calibrations(
         return _of_table(predictor, source, tasks, seed, progress)
     found: dict[str, Calibration] = {}
     for i, name in enumerate(source.values):
-        rows = source.rows
-        single = replace(rows, y=rows.y[:, i : i + 1]).kept(~np.isnan(rows.y[:, i]))
+        single = source.rows.channel(i)
         alone = replace(source, values=(name,), channel=None, value=None, read=single)
         found |= _of_table(predictor, alone, tasks, seed, progress)
     return found
@@ -323,6 +333,7 @@ def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[st
             f"{s['values']:,}",
             f"{s['log_likelihood']:.3f}",
             f"{s['crps']:.4g}",
+            f"{s['error']:.4g}",
             *(f"{s[coverage_key(level)]:.1%}" for level in LEVELS),
         ]
         for name, s in ((name, calibration.summary) for name, calibration in found.items())

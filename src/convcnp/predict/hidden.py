@@ -25,9 +25,9 @@ class Hidden:
     """Series with hidden values: what is left of each, and what is asked for.
 
     Args:
-        series: The rows that are left, (R, Dx) or (R,).
+        series: The rows that are left, (R, Dx) or (R,), with their errors where they are known.
         y: Their outputs (R, Dy), NaN where nothing was observed or a value is hidden.
-        asked: The inputs of rows with a hidden value.
+        asked: The inputs of rows with a hidden value, with the errors of these.
         truth: Their outputs (M, Dy), NaN where none is hidden.
         owners: The series of the table, by number.
     """
@@ -65,16 +65,17 @@ class Hiding:
         owners = self.source.rows.owners[places[:, 0]]
         contexts, targets = [], []
         for i, is_hidden in enumerate((known & ~observed).numpy()):
-            x, y, truth = self._without(int(owners[i]), places[i], is_hidden)
+            near, y, truth = self._without(int(owners[i]), places[i], is_hidden)
             left, wanted = ~np.isnan(y).all(1), ~np.isnan(truth).all(1)
-            contexts.append((x[left], y[left]))
-            targets.append((x[wanted], truth[wanted]))
-        return Hidden(*_ragged(contexts), *_ragged(targets), owners.tolist())
+            contexts.append((near[left], y[left]))
+            targets.append((near[wanted], truth[wanted]))
+        parts = *self._ragged(contexts), *self._ragged(targets)
+        return Hidden(*parts, owners.tolist())
 
     def _without(
         self, series: int, places: np.ndarray, is_hidden: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return inputs of a series, its outputs without what is hidden, and what is."""
+        """Return rows of a series, their outputs without what is hidden, and what is."""
         rows = self.source.rows
         near = self._near(series, places)
         y = rows.y[near].copy()
@@ -83,7 +84,15 @@ class Hiding:
         there = np.searchsorted(near, places[row]), channel
         truth[there] = y[there]
         y[there] = np.nan
-        return rows.x[near], y, truth
+        return near, y, truth
+
+    def _ragged(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Ragged, np.ndarray]:
+        """Put rows of the table and their outputs one after the other, series by series."""
+        index, y = (np.concatenate(column) for column in zip(*parts, strict=True))
+        starts = np.concatenate([[0], np.cumsum([len(part[0]) for part in parts])])
+        rows = self.source.rows
+        x, error = rows.x[index], None if rows.error is None else rows.error[index]
+        return Ragged(x[:, 0] if x.shape[1] == 1 else x, starts, error=error), y
 
     def _near(self, series: int, places: np.ndarray) -> np.ndarray:
         """Return the rows of a series around a window: all of them, unless they are too many."""
@@ -131,10 +140,3 @@ class Hiding:
             x, y = self.source.rows.x[own, 0], self.source.rows.y[own, channel]
             self.seasons[key] = season_of(x[~np.isnan(y)], y[~np.isnan(y)])
         return self.seasons[key]
-
-
-def _ragged(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[Ragged, np.ndarray]:
-    """Put series one after the other; a single input is the time."""
-    x, y = (np.concatenate(column) for column in zip(*parts, strict=True))
-    starts = np.concatenate([[0], np.cumsum([len(part[0]) for part in parts])])
-    return Ragged(x[:, 0] if x.shape[1] == 1 else x, starts), y

@@ -16,6 +16,7 @@ from convcnp.data.table import TableSource
 from convcnp.errors import SettingError
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.containers import Container
+from convcnp.frames.error_columns import with_errors
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.models.base import Model
 from convcnp.models.sphere import in_space
@@ -90,11 +91,12 @@ class PointsRequest(Request):
 def _learned(source: TableSource, named: Columns) -> Columns:
     """Return the columns of the training table; no others can be named."""
     other_inputs = named.inputs if set(named.inputs) != set(source.inputs) else ()
-    given = [str(part) for part in (named.time, named.values, named.group, other_inputs) if part]
+    named_too = (named.time, named.values, named.group, named.errors, other_inputs)
+    given = [str(part) for part in named_too if part]
     if given:
         raise SettingError(
             "Points in the plane are read by the columns of the training table; leave out time, "
-            f"value, group and other inputs (got {', '.join(map(repr, given))})."
+            f"value, group, error and other inputs (got {', '.join(map(repr, given))})."
         )
     return replace(source.columns, missing=named.missing or source.missing)
 
@@ -104,7 +106,7 @@ def _chosen(container: Container, named: Columns) -> Columns:
         raise SettingError(
             "Points in the plane have two input columns, got none; name them with inputs=."
         )
-    return choose_columns(container.frame, named)
+    return with_errors(container.frame, choose_columns(container.frame, named), named)
 
 
 def _untrained(name: str, model: Model, table: PointsTable) -> Model:

@@ -141,8 +141,9 @@ class Predictor:
             say: Called with a sentence for every choice.
             names: Columns, guessed if left out: `time`, `value` (one or several), `group`, which
                 tells series apart; `channel` of a long table, which says whose value a row holds;
-                `inputs`, two columns of points in the plane in place of a time; `missing`, as for
-                `predict`.
+                `inputs`, two columns of points in the plane in place of a time; `missing` and
+                `error`, as for `predict`: a model that is told standard errors weighs values by
+                them, and predicts what lies behind the measurements.
         """
         columns = Columns.named(**names)
         container = None if isinstance(data, str | Path) else open_container(data)

@@ -18,7 +18,7 @@ from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
 from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
-from convcnp.frames.error_columns import described, with_errors
+from convcnp.frames.error_columns import described
 from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable
 from convcnp.frames.series import SeriesTable
@@ -42,6 +42,7 @@ from convcnp.predict.cautions import (
     unused_season,
 )
 from convcnp.predict.job import Job
+from convcnp.predict.known_errors import told_errors
 from convcnp.predict.sampling import sample_many
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
@@ -284,7 +285,7 @@ class SeriesRequest(Request):
             frame, columns = choose_learned(frame, named, source.columns)
         else:
             columns = choose_columns(frame, named)
-        columns = _told_errors(frame, columns, named, model, name)
+        columns = told_errors(frame, columns, named, model, source, name)
         table = SeriesTable.of(frame, columns)
         return cls(name, model, source, container, table, series_targets(table, at))
 
@@ -320,21 +321,3 @@ class SeriesRequest(Request):
         if self.columns.group is None:
             return ""
         return f" of {len(self.table.series):,} series by {self.columns.group!r}"
-
-
-def _told_errors(
-    frame: pd.DataFrame, columns: Columns, named: Columns, model: Model, name: str
-) -> Columns:
-    """Add the columns of standard errors, where a model has a use for them."""
-    if model.knows_errors:
-        return with_errors(frame, columns, named)
-    if any(named.errors):
-        warnings.warn(
-            f"{name!r} was not trained with errors of measurement; {listed(named.errors)} "
-            "is ignored.",
-            ConvCNPWarning,
-            stacklevel=4,
-        )
-        values = tuple(value for value in columns.values if value not in named.errors)
-        return replace(columns, values=values)
-    return columns

@@ -10,7 +10,7 @@ from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.series import Rows
 from convcnp.training.own import choices
 from convcnp.training.own.table import typical_gaps
-from helpers import long_series, planned, points_frame, series_frame
+from helpers import long_series, measured_frame, planned, points_frame, series_frame
 
 
 @pytest.fixture(autouse=True)
@@ -134,3 +134,33 @@ def test_settings_that_cannot_be_are_refused():
             planned(series_frame(), [setting])
     with pytest.raises(GridTooLargeError, match="fewer points per unit"):
         planned(series_frame(), ["model.points_per_unit=1e7"])
+
+
+def test_columns_of_errors_are_recognised_and_choose_the_model():
+    frame = measured_frame()
+    experiment, said = planned(frame)
+    assert experiment.model["name"] == "convcnp-measured"
+    assert (experiment.data["values"], experiment.data["errors"]) == (("v",), ("v_err",))
+    assert "Learning 'v' over 't', with 'v_err' as the standard errors of 'v', from 12" in said
+    experiment, said = planned(frame, error="")
+    assert experiment.model["name"] == "convcnp-ours"
+    assert experiment.data["values"] == ("v", "v_err")
+    experiment, said = planned(frame, ["model.name=convcnp"])
+    assert "'convcnp' makes no use of standard errors; 'convcnp-measured' does." in said
+    given = planned(frame.rename(columns={"v_err": "doubt"}), ['data.errors=["doubt"]'])[0]
+    assert (given.data["values"], given.data["errors"]) == (("v",), ("doubt",))
+
+
+def test_a_long_table_has_one_column_of_errors_for_all_channels():
+    frame = measured_frame().assign(band=["g", "r", "r"] * 96)
+    experiment, said = planned(frame, channel="band", group="id", time="t")
+    assert experiment.data["errors"] == ("v_err", "v_err")
+    assert "with 'v_err' as the standard errors of all, from" in said
+
+
+def test_what_was_measured_with_an_infinite_error_is_not_learned_from():
+    frame = measured_frame()
+    poor = frame["v_err"] > 1
+    infinite = frame.assign(v=frame["v"].mask(poor, 1e9), v_err=frame["v_err"].mask(poor, np.inf))
+    found, expected = (planned(f)[0].data for f in (infinite, frame[~poor]))
+    assert found == expected

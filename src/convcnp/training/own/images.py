@@ -16,6 +16,7 @@ from convcnp.training.experiment import Experiment
 from convcnp.training.own.choices import Choices, Plan, Say, Wanted, training_choices
 
 _FEWEST_IMAGES = 5
+_PARAMETERS = {"values": "value", "errors": "error"}  # by which columns are named
 _SMALLEST = 4  # pixels along a side
 _WHOLE = 64  # pixels along the sides of images that are seen whole, at most
 _WINDOW = 48  # pixels along the sides of what is seen of larger ones
@@ -52,7 +53,7 @@ def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Pla
 def refuse_columns(columns: Columns) -> None:
     """Refuse names of columns, which images do not have."""
     if columns.given:
-        options = " and ".join(f"{role.replace('values', 'value')}=" for role in columns.given)
+        options = " and ".join(f"{_PARAMETERS.get(role, role)}=" for role in columns.given)
         raise SettingError(
             f"Images have no columns to name, but {options} names one; leave it out, or give a "
             "table."

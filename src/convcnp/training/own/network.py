@@ -16,7 +16,7 @@ from convcnp.models.convcnp import ConvCNP
 from convcnp.training.experiment import Experiment
 from convcnp.training.own.choices import Choices
 
-MODEL = "convcnp-ours"
+MODEL, MEASURED = "convcnp-ours", "convcnp-measured"  # without errors of measurement, and with
 _SAMPLED = 128  # tasks that choices are made from
 _CHANNELS = (16, 24, 32, 48, 48, 64, 64)  # of the U-Net, from fine to coarse
 _BLOCKS = {1: 1, 2: 0}
@@ -26,7 +26,9 @@ _FEW_CELLS = 64.0  # taken for a model without a grid
 
 def network_choices(source: TableSource, choices: Choices) -> None:
     """Choose the grid's density, how far the network sees, margins and the sigma floor."""
-    name = choices.choose("model.name", MODEL)
+    name = choices.choose("model.name", MEASURED if source.errors else MODEL)
+    if source.errors and name != MEASURED:
+        choices.say(f"The model {name!r} makes no use of standard errors; {MEASURED!r} does.")
     if not name.startswith("convcnp"):
         choices.say(f"The model is {name!r}, as given, with its own settings.")
         return
@@ -43,7 +45,7 @@ def network_choices(source: TableSource, choices: Choices) -> None:
     choices.choose("model.training_margin", 3.0)
     floor, why = _sigma_floor(source)
     choices.choose("model.sigma_floor", floor, f"No standard deviation is below {floor:g} {why}.")
-    if name != MODEL:
+    if name not in (MODEL, MEASURED):
         return
     blocks = choices.choose("model.blocks", _BLOCKS[dim])
     task = source.draw(_SAMPLED, seeded(2))

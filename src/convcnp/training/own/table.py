@@ -19,6 +19,7 @@ from convcnp.data.table import ENOUGH_SERIES, FEWEST, TableSource, is_split_by_s
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import time_column
 from convcnp.frames.columns import Columns, choose_columns
+from convcnp.frames.error_columns import described, with_errors
 from convcnp.frames.reading import TableFile
 from convcnp.frames.series import Rows
 from convcnp.frames.time_axis import TimeAxis
@@ -62,7 +63,9 @@ def _column_choices(table: TableFile, named: Columns, choices: Choices) -> Colum
         if role in given
     }
     names["value"] = given.get("value", given.get("values"))
-    columns = choose_columns(table.frame, replace(Columns.named(**names), **named.given))
+    names["error"] = given.get("errors")
+    named = replace(Columns.named(**names), **named.given)
+    columns = with_errors(table.frame, choose_columns(table.frame, named), named)
     settings = {"name": "table", "path": table.path, "digest": table.digest, **columns.given}
     given.update({key: value for key, value in settings.items() if key not in given})
     return columns
@@ -159,8 +162,10 @@ def _describe(rows: Rows, columns: Columns) -> str:
         held = "15 % of the time chooses the best weights, the last 15 % judges them"
     short = len(rows) - count
     left = f" ({short:,} with fewer than {FEWEST} rows are left out)" if short else ""
+    errors = described(columns.values, columns.errors)
     return (
-        f"Learning {values} over {columns.over} from {count:,} {kind}{by}{left}, "
+        f"Learning {values} over {columns.over}{errors}{',' if errors else ''} from {count:,} "
+        f"{kind}{by}{left}, "
         f"{len(rows.x):,} rows: {held}."
     )
 
