@@ -69,12 +69,12 @@ class Completion:
             return _png(_with_alpha(self.filled.photo))
         if part == "completed":
             return _png(self.filled.pixels)
-        return _png(_warm(self.filled.doubt / self.largest))
+        return _png(_warm(self.filled.doubt.float() / self.largest))
 
     @property
     def largest(self) -> float:
         """The largest standard deviation."""
-        return self.filled.doubt.max().clamp(min=1e-6).item()
+        return max(self.filled.doubt.max().item(), 1e-6)
 
 
 def complete(
@@ -96,7 +96,7 @@ def complete(
     sentence = (
         f"Filled {photo.missing.float().mean():.1%} of {photo.shape[1]} x {photo.shape[0]} pixels "
         f"with {predictor.name}; standard deviation there "
-        f"{filled.doubt[photo.missing].mean():.3f} on average."
+        f"{filled.average_doubt:.3f} on average."
     )
     return Completion(picture, filled, sentence, heard)
 

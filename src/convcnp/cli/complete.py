@@ -60,10 +60,10 @@ def complete(
     check_folder(out)  # to hear of it before all is predicted
     with warnings_said(), bar("Completing") as progress:
         completion = fill(predictor.model, given, progress=progress)
-    share = given.missing.float().mean().item()
+    share = given.missing.sum() / given.missing.numel()
     print(
         f"Filled {share:.1%} of {given.shape[1]} x {given.shape[0]} pixels with {predictor.name}; "
-        f"standard deviation there {completion.doubt[given.missing].mean():.3f} on average."
+        f"standard deviation there {completion.average_doubt:.3f} on average."
     )
     for path in write_completion(completion, out, photo.stem):
         print(f"Wrote {path}.")

@@ -27,7 +27,7 @@ def write_completion(completion: Completion | Filled, folder: Path, name: str) -
     In the picture of the standard deviation white is the largest.
     """
     paths = [folder / f"{name}-{kind}.png" for kind in ("completed", "stddev", "figure")]
-    largest = completion.doubt.max().clamp(min=1e-6).item()
+    largest = max(completion.doubt.max().item(), 1e-6)
     contents: tuple[Content, ...] = (
         lambda file: _picture(completion.pixels).save(file, "PNG"),
         lambda file: _picture(as_bytes(completion.doubt[..., None], largest)).save(file, "PNG"),
@@ -50,7 +50,7 @@ def draw_completion(completion: Completion | Filled) -> Figure:
     show_image(given, completion.photo.pixels, completion.photo.missing)
     show_image(completed, as_numbers(completion.pixels))
     doubt.set_axis_off()
-    shown = doubt.imshow(completion.doubt.numpy(), cmap="magma", vmin=0)
+    shown = doubt.imshow(completion.doubt.float().numpy(), cmap="magma", vmin=0)
     figure.colorbar(shown, ax=doubt, shrink=0.8)
     return figure
 

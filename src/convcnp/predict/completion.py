@@ -21,7 +21,6 @@ from convcnp.predict.pyramid import Support, bridged, far_from_all, halved
 from convcnp.predict.zoo import is_shipped
 
 _MODELS = ("general-images", "celeba32-convcnp-long")  # for photographs, the best first
-_LARGE = 2**24  # pixels of a photograph
 _ROWS = 256  # of a picture that are turned to bytes at once
 
 
@@ -51,7 +50,12 @@ class Filled:
 
     photo: Photo
     pixels: UInt8[Tensor, "H W C"]
-    doubt: Float[Tensor, "H W"]  # the standard deviation, as of a `Completion`
+    doubt: Float[Tensor, "H W"]  # the standard deviation as of a `Completion`, in two bytes
+
+    @property
+    def average_doubt(self) -> float:
+        """The standard deviation of the pixels that were missing, on average."""
+        return self.doubt[self.photo.missing].mean(dtype=torch.float32).item()
 
 
 def default_model() -> str:
@@ -84,7 +88,8 @@ def complete(
     support = _support(model, photo, pixels_per_tile)
     mean = torch.empty(photo.stored.shape)
     found = Completion(photo, mean, torch.empty_like(mean))
-    for tile, part in _completed_tiles(model, photo, support, pixels_per_tile, progress):
+    wanted = torch.ones_like(photo.missing)
+    for tile, part in _completed_tiles(model, photo, support, wanted, pixels_per_tile, progress):
         found.mean[tile], found.stddev[tile] = part.mean, part.stddev
     return found
 
@@ -93,7 +98,7 @@ def fill(
     model: Model,
     photo: Photo,
     *,
-    pixels_per_tile: int | None = None,
+    pixels_per_tile: int = 2**18,
     progress: Progress = lambda done, total: None,
 ) -> Filled:
     """Fill the missing pixels of a photograph, keeping no more than bytes of all its pixels.
@@ -101,27 +106,25 @@ def fill(
     Tiles in which nothing is missing are not predicted.
 
     Args:
-        pixels_per_tile: Its overlap with others included; fewer in large photographs, which leave
-            less memory to a tile, if left out.
+        pixels_per_tile: Its overlap with others included.
     """
-    if pixels_per_tile is None:
-        pixels_per_tile = 2**18 if photo.missing.numel() <= _LARGE else 2**16
     model = _of_images(model)
     support = _support(model, photo, pixels_per_tile)
-    return _filled(model, photo, support, pixels_per_tile, progress)
+    return _filled(model, photo, support, photo.missing, pixels_per_tile, progress)
 
 
 def _filled(
     model: GridConvCNP,
     photo: Photo,
     support: Support | None,
+    wanted: Bool[Tensor, "H W"],
     pixels_per_tile: int,
     progress: Progress = lambda done, total: None,
 ) -> Filled:
-    pixels = photo.stored if photo.stored.dtype == torch.uint8 else as_bytes(photo.stored)
-    found = Filled(photo, pixels.clone(), torch.zeros(photo.shape))
-    tiles = _completed_tiles(model, photo, support, pixels_per_tile, progress, only_missing=True)
-    for tile, part in tiles:
+    is_bytes = photo.stored.dtype == torch.uint8
+    pixels = photo.stored.clone() if is_bytes else as_bytes(photo.stored)
+    found = Filled(photo, pixels, torch.zeros(photo.shape, dtype=torch.float16))
+    for tile, part in _completed_tiles(model, photo, support, wanted, pixels_per_tile, progress):
         missing = part.photo.missing
         found.pixels[tile][missing] = as_bytes(part.pixels)[missing]
         found.doubt[tile] = part.doubt
@@ -161,31 +164,26 @@ def _support(
             stacklevel=3,
         )
     support = _support(model, smaller, pixels_per_tile, warn=False)
-    found = _filled(model, smaller, support, pixels_per_tile)
-    return Support(far, found.pixels, found.doubt.half())
+    # A pixel is taken from those beside it as well.
+    found = _filled(model, smaller, support, ~far_from_all(~far, 1), pixels_per_tile)
+    return Support(far, found.pixels, found.doubt)
 
 
 def _completed_tiles(
     model: GridConvCNP,
     photo: Photo,
     support: Support | None,
+    wanted: Bool[Tensor, "H W"],
     pixels_per_tile: int,
     progress: Progress,
-    *,
-    only_missing: bool = False,
 ) -> Iterator[tuple[tuple[slice, slice], Completion]]:
-    """Yield where each tile is, and its completion.
-
-    Args:
-        only_missing: Leave out tiles in which nothing is.
-    """
-    done, total = 0, photo.missing.numel()
+    """Yield where each tile is in which a pixel is wanted, and its completion."""
+    done, total = 0, wanted.numel()
     with evaluating(model):
         for window in model.windows(*photo.shape, pixels_per_tile):
-            inner = Photo(photo.stored[window.tile], photo.missing[window.tile])
-            if not only_missing or inner.missing.any():
+            if wanted[window.tile].any():
                 yield window.tile, _completed(model, photo, support, window)
-            done += inner.missing.numel()
+            done += wanted[window.tile].numel()
             progress(done, total)
 
 
@@ -231,7 +229,7 @@ def as_bytes(pixels: Float[Tensor, "*H C"], white: float = 1.0) -> UInt8[Tensor,
     """
     found = torch.empty(pixels.shape, dtype=torch.uint8)
     for rows, floats in zip(found.split(_ROWS), pixels.split(_ROWS), strict=True):
-        rows[:] = (255 * (floats / white)).round().byte()
+        rows[:] = (255 * (floats.float() / white)).round().byte()
     return found
 
 
@@ -240,8 +238,9 @@ def read_mask(
 ) -> Bool[Tensor, "H W"]:
     """Read which pixels are missing from a picture of the same size: bright and opaque ones."""
     picture = Photo.read(path, most_pixels)
-    brightest = as_numbers(picture.stored.amax(-1))  # of the channels
-    mask = (brightest > 0.5) & ~picture.missing
+    brightest = picture.stored.amax(-1)  # of the channels
+    white = 1.0 if brightest.is_floating_point() else 255
+    mask = (brightest > white / 2) & ~picture.missing
     if mask.shape != shape:
         raise ShapeError(
             f"A mask must have the size of the photograph: expected {shape[1]} x {shape[0]} "
@@ -250,7 +249,7 @@ def read_mask(
     if not mask.any():
         raise DataError(
             f"A mask must be bright where pixels are missing, but the brightest pixel of {path} "
-            f"has {brightest.max():.0%} of white; paint them white."
+            f"has {brightest.max() / white:.0%} of white; paint them white."
         )
     return mask
 
