@@ -1,6 +1,9 @@
 """Ray as the engine: the files of one process."""
 
 import hashlib
+import os
+import signal
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,12 +17,12 @@ class Remote:
     """An actor whose calls are done at once, the last first."""
 
     def __init__(self):
-        self.call = self
+        self.call = self.process = self
         self.called = []
 
-    def remote(self, method, number):
-        self.called.append(number)
-        return (method, number)
+    def remote(self, *asked):
+        self.called += asked[1:]
+        return asked or (id(self),)
 
 
 class Ray:
@@ -39,31 +42,59 @@ def test_every_number_is_given_to_one_actor():
     assert sorted(actors[0].called + actors[1].called) == [1, 2, 3, 4, 5]
 
 
+def test_an_engine_makes_new_actors_for_another_job(monkeypatch, unchecked):
+    made = []
+
+    class Cluster(Ray):
+        exceptions = SimpleNamespace(RayError=ZeroDivisionError)
+
+        @staticmethod
+        def remote(**options):
+            return lambda kind: SimpleNamespace(remote=lambda job: made.append(job) or Remote())
+
+    monkeypatch.setattr("convcnp.scale.on_ray.connect", lambda workers, address: Cluster)
+    engine = on_ray(2)
+    for job in ("first", "first", "second"):
+        assert dict(engine(job, "sort", [7])) == {7: {"done": ("sort", 7)}}
+    assert made == ["first", "first", "second", "second"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_a_cluster_that_does_not_answer_is_named_at_once(address):
+    needs_ray()
+    with pytest.raises(ProcessError, match=rf"Expected a Ray cluster at {address}.*refused"):
+        connect(address=address)
+
+
+def needs_ray():
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'convcnp[ray]'")
+
+
 @pytest.fixture(scope="module")
 def ray():
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'convcnp[ray]'")
-    yield connect(2)
-    import ray
-
+    needs_ray()
+    ray = connect(2)
+    yield ray
     ray.shutdown()
+
+
+def hashes(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).digest() for path in folder.glob("*.pa*")}
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-def test_ray_writes_the_files_of_one_process(ray, tmp_path):
-    lake = write_lake(tmp_path / "lake", some_series(200))
-    folders = [tmp_path / "one", tmp_path / "ray"]
-    predict_files(str(lake), folders[0], asked())
-    predict_files(str(lake), folders[1], asked(), engine=on_ray(2))
-    one, other = (
-        {path.name: hashlib.sha256(path.read_bytes()).digest() for path in folder.glob("*.parquet")}
-        for folder in folders
-    )
-    assert one == other != {}
+def test_ray_writes_the_files_of_one_process_and_a_killed_actor_is_replaced(ray, tmp_path):
+    lake = write_lake(tmp_path / "lake", some_series(100))
+    predict_files(str(lake), tmp_path / "one", asked())
+    engine, killed = on_ray(2), []
 
+    def kill_once(stage, done, total, summary):
+        if stage == "Predicting" and not killed:
+            killed.append(ray.get(engine.actors[0].process.remote()))
+            os.kill(killed[0], signal.SIGKILL)
 
-@pytest.mark.slow
-def test_a_cluster_that_does_not_answer_is_named():
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'convcnp[ray]'")
-    with pytest.raises(ProcessError, match=r"Expected a Ray cluster at 127\.0\.0\.1:1"):
-        connect(address="127.0.0.1:1")
+    summary = predict_files(str(lake), tmp_path / "ray", asked(), engine=engine, progress=kill_once)
+    assert summary.series == 100
+    assert ray.get(engine.actors[0].process.remote()) != killed[0]
+    assert hashes(tmp_path / "ray") == hashes(tmp_path / "one") != {}

@@ -66,9 +66,10 @@ class Summary:
         """All counts in a sentence."""
         without = f"{self.nothing_asked:,} without a gap, " if self.nothing_asked else ""
         skipped = f"; {self.skipped} buckets were done before" if self.skipped else ""
+        rate = self.series / max(self.seconds, 1e-9)
         return (
             f"{self.series:,} series: {self.answered:,} predicted in {self.rows:,} rows, {without}"
-            f"{self.errors:,} errors; {self.series / max(self.seconds, 1e-9):,.0f} series a second"
+            f"{self.errors:,} errors; {rate:,.{0 if rate > 10 else 1}f} series a second"
             f"{skipped}."
         )
 
