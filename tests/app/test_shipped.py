@@ -14,6 +14,7 @@ def test_every_shipped_model_is_listed_with_its_numbers_and_the_papers():
     assert listed["eq-convcnp"].paper == (0.70, 5e-3)
     assert listed["mnist-convcnp-long"].paper == (1.21, 0.0)
     assert listed["general"].paper is None
+    assert listed["general"].use.startswith("Any series")
     assert (listed["mnist-convcnp-long"].takes, listed["mnist-convcnp-long"].completes) == (
         "images",
         True,

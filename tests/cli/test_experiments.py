@@ -1,6 +1,7 @@
 """Commands for experiments."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -37,10 +38,13 @@ def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):
 
 def test_models_are_listed_for_people_and_for_machines():
     shipped = json.loads(invoke("models", "--json").output)
-    listing = invoke("models").output
+    listing, numbers = invoke("models").output, invoke("models", "--numbers").output
     for result in shipped:
         assert Path(result["name"]).name in listing
+        assert Path(result["name"]).name in numbers
         assert result["bytes"] > 0
+    assert shipped[0]["name"] == "general/general"
+    assert "begin with this one" in " ".join(re.sub(r"[│\n]", " ", listing).split())
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import tomllib
 
 import pytest
 
 from convcnp.errors import ModelNotFoundError, SettingError
-from convcnp.predict.zoo import WEIGHTS, available, is_shipped, load, publish
+from convcnp.predict.zoo import USES, WEIGHTS, available, is_shipped, load, publish
 from convcnp.training.experiment import EvaluationSettings
 from convcnp.training.run import evaluate
 from helpers import ROOT, held_out_tasks_of
@@ -47,6 +48,13 @@ def test_publishing_an_unfinished_run_is_refused(tmp_path):
 def test_a_model_ships_by_its_name():
     assert is_shipped("general")
     assert not is_shipped("particular")
+
+
+def test_a_sentence_says_what_each_model_is_for():
+    """One that ships anew needs a line in `weights/uses.toml`."""
+    uses = tomllib.loads(USES.read_text())
+    assert sorted(uses) == SHIPPED
+    assert all(sentence.endswith(".") and len(sentence) <= 80 for sentence in uses.values())
 
 
 SHIPPED = sorted(path.stem for path in WEIGHTS.glob("*.json"))

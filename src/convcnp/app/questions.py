@@ -28,6 +28,7 @@ class Shipped(BaseModel):
     """A model that ships with the package, with its numbers and the paper's."""
 
     name: str
+    use: str  # what it is for, in a sentence
     data: str
     takes: Literal["tables", "images"]
     inputs: int

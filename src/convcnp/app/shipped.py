@@ -55,6 +55,7 @@ def _described(result: dict[str, Any], paper: dict[str, Any]) -> Shipped:
     model = experiment["model"]["name"]
     return Shipped(
         name=name,
+        use=result["for"],
         data=experiment["data"]["name"],
         takes=source.takes,
         inputs=source.dim_x,

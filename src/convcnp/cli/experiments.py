@@ -176,13 +176,22 @@ def _with_data(experiment: Experiment, data: Path | None) -> Experiment:
     return experiment.model_copy(update={"data": {**experiment.data, "path": str(data.resolve())}})
 
 
-def models(as_json: AsJson = False) -> None:
-    """List the trained models that ship with the package."""
+def models(
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Show scores and sizes instead of uses.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the trained models that ship with the package, and what each is for."""
     from convcnp.predict.zoo import available
 
     shipped = list(available())
     if as_json:
         print(json.dumps(shipped))
+        return
+    if not numbers:
+        uses = [[Path(result["name"]).name, result["for"]] for result in shipped]
+        show_table(["Name", "What it is for"], uses, whole=["Name"])
         return
     rows = [
         [

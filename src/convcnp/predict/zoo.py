@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from convcnp.predict.predictor import Predictor
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
+USES = WEIGHTS / "uses.toml"  # a sentence for each: what it is for
 
 
 def load(name: str | Path) -> Predictor:
@@ -45,10 +47,20 @@ def is_shipped(name: str) -> bool:
 
 
 def available() -> Iterator[dict[str, Any]]:
-    """Yield the results of all shipped models, with the size of their weights in bytes."""
-    for path in sorted(WEIGHTS.glob("*.json")):
+    """Yield the results of all shipped models, what each is `for`, and its weights in `bytes`.
+
+    Those for data of one's own come first.
+
+    Example:
+        >>> next(available())["for"]
+        'Any series, and points in the plane, without training: begin with this one.'
+    """
+    uses = tomllib.loads(USES.read_text())
+    order = {name: place for place, name in enumerate(uses)}
+    for path in sorted(WEIGHTS.glob("*.json"), key=lambda p: (order.get(p.stem, len(uses)), p)):
         result = json.loads(path.read_text())
-        yield result | {"bytes": path.with_suffix(".safetensors").stat().st_size}
+        size = path.with_suffix(".safetensors").stat().st_size
+        yield result | {"for": uses.get(path.stem, ""), "bytes": size}
 
 
 def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Path]:

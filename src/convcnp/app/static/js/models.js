@@ -13,7 +13,7 @@ export async function connected() {
       "tr",
       {},
       make("td", {}, button),
-      make("td", { textContent: model.data }),
+      make("td", { textContent: model.use }),
       number(`${model.log_likelihood.toFixed(2)} ± ${model.standard_error.toFixed(2)}`),
       number(model.paper ? model.paper[0].toFixed(2) : ""),
       number(model.parameters.toLocaleString("en")),
