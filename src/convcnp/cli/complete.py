@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from convcnp.cli.allocation import return_freed_memory
 from convcnp.cli.console import warnings_said
 from convcnp.errors import SettingError
 from convcnp.storage import check_folder
@@ -43,6 +44,7 @@ def complete(
     from convcnp.predict.completion import all_but, default_model, fill, read_mask, within
     from convcnp.predict.zoo import load
 
+    return_freed_memory()
     most_pixels = max_megapixels * 10**6
     given = Photo.read(photo, most_pixels)
     if mask is not None:

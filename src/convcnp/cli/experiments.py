@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
-import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from convcnp.cli.allocation import keep_freed_memory
 from convcnp.cli.console import complain, say, show_table
 from convcnp.cli.options import (
     TIMEOUT,
@@ -113,9 +112,12 @@ def training(
     threads: int,
 ) -> Iterator[Processes]:
     """Let the first of the processes that train together speak, and all end when one fails."""
+    import torch
+
     from convcnp.training.processes import Processes
 
-    _prepare_to_train(threads)
+    torch.set_num_threads(threads)
+    keep_freed_memory()
     processes = Processes(accelerator, devices, nodes, precision, timeout)
     with processes.one_voice(complain):
         yield processes
@@ -216,22 +218,6 @@ def publish(
 
     for path in copy_run(directory, results, weights=weights):
         print(f"Wrote {path}.")
-
-
-def _prepare_to_train(threads: int) -> None:
-    """Use this many threads, and let the C library keep what a training step frees.
-
-    The next step wants it again: without it every step maps and clears its larger tensors anew, a
-    tenth of its time.
-    """
-    import torch
-
-    torch.set_num_threads(threads)
-    if platform.libc_ver()[0] == "glibc":
-        trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
-        library = ctypes.CDLL(None)
-        library.mallopt(mmap_threshold, 2**25)
-        library.mallopt(trim_threshold, 2**28)
 
 
 def say_if_new(directory: Path, resume: bool) -> None:

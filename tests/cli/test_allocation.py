@@ -1,0 +1,34 @@
+"""What the C library does with memory that tensors free."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+FREED = """
+import torch
+from convcnp.cli import allocation
+from pathlib import Path
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 2**20
+
+allocation.{how}()
+kept = []
+before = resident()
+many = [torch.ones(2**21) for _ in range(24)]  # 8 MiB each
+kept.append(torch.ones(8))  # beyond them in the heap, if they are there
+del many
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="of the GNU C library")
+@pytest.mark.parametrize(
+    ("how", "least", "most"), [("keep_freed_memory", 150, 250), ("return_freed_memory", -10, 20)]
+)
+def test_freed_memory_is_kept_or_given_back(how, least, most):
+    command = [sys.executable, "-c", FREED.format(how=how)]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert least <= float(found) <= most
