@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import TableError
+from convcnp.frames import steps
 from convcnp.frames.columns import Columns
 from convcnp.frames.series import SeriesTable
 from convcnp.frames.steps import Step, times_ahead
@@ -119,3 +120,12 @@ def test_days_ahead_keep_the_clock_of_their_zone():
 def test_a_single_time_shows_no_step():
     with pytest.raises(TableError, match="two times of a series at least"):
         times_ahead(table([1.0]), "3")
+
+
+def test_many_series_look_at_the_calendar_once(monkeypatch):
+    times = pd.date_range("2020-01-31", periods=4, freq="ME")
+    seen, real = [], steps.day_of_month
+    monkeypatch.setattr(steps, "day_of_month", lambda table: seen.append(1) or real(table))
+    series = table(np.tile(times, 50), id=np.repeat(np.arange(50), 4))
+    assert ahead(series, "2") == [["2020-05-31", "2020-06-30"]] * 50
+    assert len(seen) == 1

@@ -34,6 +34,12 @@ def test_times_there_and_back_are_the_same_times_of_the_same_type(kind):
     pd.testing.assert_index_equal(back, pd.Index(column), check_names=False)
 
 
+def test_rounding_alone_needs_no_finer_type():
+    axis = TimeAxis.of(pd.Series(pd.to_datetime(["2020-01-01"]).as_unit("ms")))
+    a_little_off = np.array([0.2 + 3 * np.spacing(0.2)])
+    assert axis.times(a_little_off).unit == "ms"
+
+
 def test_times_that_need_it_get_a_finer_type():
     assert TimeAxis.of(pd.Series([0, 1])).times(np.array([0.5])).tolist() == [0.5]
     axis = TimeAxis.of(pd.Series(pd.to_datetime(DATES)).astype("datetime64[s]"))

@@ -103,49 +103,63 @@ def _next_start(date: pd.Timestamp) -> pd.Timestamp:
     return (date.to_period("M") + 1).start_time
 
 
-def usual_step(table: SeriesTable, width: float) -> tuple[Step, bool]:
-    """Return the step of a series whose rows are usually so far apart, on the calendar if it is.
-
-    Also tells whether its rows are at the ends of months.
-    """
-    found = day_of_month(table)
-    if found is None:
-        return Step(width), False
-    return Step(months=max(round(width / (30.44 * _DAY)), 1)), bool(found[1])
-
-
 def times_ahead(table: SeriesTable, text: str) -> Ragged:
     """Return the times that follow the last observed value of every series.
 
     Args:
         text: How many, as a number; or how far, with a unit.
     """
-    series, axis = table.series, table.axis
+    series = table.series
     widths = usual_steps(series)
     if np.isnan(widths).any():
         raise TableError(
             "Expected two times of a series at least, to know its steps, got one; ask for times of "
             "your own."
         )
-    is_count = text.isdecimal()
-    reach = None if is_count else Step.read(text, axis)
+    follow = _Followed.of(table, text)
     is_seen = ~np.isnan(table.y).all(1)
+    known: dict[tuple[float, float], np.ndarray] = {}  # many series end together
     parts = []
-    for i, width in enumerate(widths):
+    for i, width in enumerate(widths.tolist()):
         rows = series.rows(i)
         seen = series.x[rows][is_seen[rows]]
         last = float(seen[-1] if len(seen) else series.x[rows][-1])
-        step, at_end = usual_step(table, float(width))
-        if reach is None:
-            parts.append(step.after(axis, last, np.arange(1, _bounded(int(text)) + 1), at_end))
-            continue
-        stop = reach.after(axis, last, np.array([1]))[0]
-        count = _bounded(int((stop - last) / float(width) * 1.1) + 2)
-        times = step.after(axis, last, np.arange(1, count + 1), at_end)
-        times = times[times <= stop + 1e-6 * width]
-        parts.append(times if len(times) else np.array([stop]))
+        if (last, width) not in known:
+            known[last, width] = follow(last, width)
+        parts.append(known[last, width])
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     return Ragged(np.concatenate(parts), starts)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    """How the series of a table are followed: so many steps, or so far."""
+
+    axis: TimeAxis
+    count: int | None
+    reach: Step | None
+    is_monthly: bool  # rows are months apart, on one day of the month
+    at_end: bool  # counted from the month's end
+
+    @classmethod
+    def of(cls, table: SeriesTable, text: str) -> _Followed:
+        day = day_of_month(table)
+        count = _bounded(int(text)) if text.isdecimal() else None
+        reach = Step.read(text, table.axis) if count is None else None
+        return cls(table.axis, count, reach, day is not None, day is not None and bool(day[1]))
+
+    def __call__(self, last: float, width: float) -> np.ndarray:
+        """Return the times that follow the last one of rows that are usually so far apart."""
+        months = max(round(width / (30.44 * _DAY)), 1)
+        step = Step(months=months) if self.is_monthly else Step(width)
+        if self.reach is None:
+            assert self.count is not None
+            return step.after(self.axis, last, np.arange(1, self.count + 1), self.at_end)
+        stop = self.reach.after(self.axis, last, np.array([1]))[0]
+        count = _bounded(int((stop - last) / width * 1.1) + 2)
+        times = step.after(self.axis, last, np.arange(1, count + 1), self.at_end)
+        times = times[times <= stop + 1e-6 * width]
+        return times if len(times) else np.array([stop])
 
 
 def _bounded(count: int) -> int:

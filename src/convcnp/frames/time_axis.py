@@ -137,7 +137,8 @@ class TimeAxis:
         """Return dates in the column's resolution, or a finer one where they need it."""
         own = getattr(self.dtype, "unit", None) or np.datetime_data(self.dtype)[0]
         units = sorted(_PER_SECOND, key=lambda unit: _PER_SECOND[unit] < _PER_SECOND[own])
-        precision = np.spacing(np.abs(seconds).max(initial=0.0))
+        # Times between others are sums and quotients, each a little off.
+        precision = 4 * np.spacing(np.abs(seconds).max(initial=0.0))
         index = None
         for unit in units:
             steps = np.round(seconds * _PER_SECOND[unit])
