@@ -70,6 +70,18 @@ def test_visiting_points_in_small_groups_changes_nothing(monkeypatch, dim):
         assert_equal(one, other, 1e-12)
 
 
+@every_dim
+def test_sums_without_a_gradient_are_those_with_one(monkeypatch, dim):
+    window, _, start, fraction = example(dim)
+    values, beyond = drawn(2, *window.shape, 3, seed=4), drawn(3, seed=5)
+    arguments = (torch.tensor(-2.0).double(), fraction, values, beyond, start, window)
+    with_gradient = gather(*arguments)
+    for at_once in (2**22, 2 * 3 * 10**dim):
+        monkeypatch.setattr(module, "WEIGHTS_AT_ONCE", at_once)
+        with torch.no_grad():
+            assert_equal(gather(*arguments), with_gradient, 1e-12)
+
+
 @pytest.mark.parametrize("at_once, groups", [(2**22, 1), (1, 7)])
 def test_small_groups_bound_the_points_visited_at_once(monkeypatch, at_once, groups):
     monkeypatch.setattr(module, "WEIGHTS_AT_ONCE", at_once)

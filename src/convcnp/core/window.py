@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import embedding_bag
 
 EPSILON = 1e-8  # added to densities before they divide
 # The cells in reach are visited for this many weights at once, so that memory stays bounded.
@@ -143,7 +144,38 @@ def gather(
 ) -> Float[Tensor, "B M C"]:
     """Sum a field around points; `beyond` is what it holds where the grid has ended."""
     arguments = (log_length_scale, fraction, values, beyond, start, window)
+    if not torch.is_grad_enabled():
+        return _summed(*arguments)
     return _Gather.apply(*arguments)  # type: ignore[no-untyped-call]
+
+
+def _summed(
+    log_length_scale: Float[Tensor, ""],
+    fraction: Float[Tensor, "B M Dx"],
+    values: Float[Tensor, "B *G C"],
+    beyond: Float[Tensor, " C"],
+    start: Int[Tensor, "B M Dx"],
+    window: Window,
+) -> Float[Tensor, "B M C"]:
+    """Sum as `gather` does, without a gradient: what is near is not held, and cells lie together.
+
+    With many channels it is some ten times as quick.
+    """
+    batch, cells = len(values), math.prod(window.padded)
+    scale = window.spacing * torch.exp(-log_length_scale)
+    flat = beyond.repeat(batch, cells, 1)  # (B, L, C)
+    window.grid(flat.movedim(-1, 0)).copy_(values.movedim(-1, 0))
+    first = cells * torch.arange(batch, device=start.device)[:, None, None]
+    found = [
+        embedding_bag(
+            (first + part.index).flatten(0, 1),
+            flat.flatten(0, 1),
+            per_sample_weights=part.weight.flatten(0, 1),
+            mode="sum",
+        ).unflatten(0, (batch, -1))
+        for _, part in window.parts(start, fraction, scale)
+    ]
+    return torch.cat(found, 1)
 
 
 class _Spread(torch.autograd.Function):
@@ -211,7 +243,7 @@ class _Gather(torch.autograd.Function):
         for some, part in window.parts(start, fraction, scale):
             near = part.gather(flat)
             found.append((near * part.weight).sum(-1))  # (C, B, m)
-            parts += [(some, part, near)] if any(ctx.needs_input_grad) else []
+            parts.append((some, part, near))
         ctx.scale, ctx.parts, ctx.window, ctx.shape = scale, parts, window, flat.shape
         return torch.cat(found, 2).permute(1, 2, 0)
 
