@@ -40,6 +40,13 @@ def test_rounding_alone_needs_no_finer_type():
     assert axis.times(a_little_off).unit == "ms"
 
 
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_that_no_type_holds_get_the_finest(unit):
+    axis = TimeAxis.of(pd.Series(pd.to_datetime(["2020-01-01"]).as_unit(unit)))
+    third = axis.times(np.array([1 / 3]))
+    assert third.unit == "ns" and third.nanosecond.tolist() == [333]
+
+
 def test_times_that_need_it_get_a_finer_type():
     assert TimeAxis.of(pd.Series([0, 1])).times(np.array([0.5])).tolist() == [0.5]
     axis = TimeAxis.of(pd.Series(pd.to_datetime(DATES)).astype("datetime64[s]"))

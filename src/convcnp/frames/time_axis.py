@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +137,22 @@ class TimeAxis:
     def _dates(self, seconds: np.ndarray) -> pd.Index:
         """Return dates in the column's resolution, or a finer one where they need it."""
         own = getattr(self.dtype, "unit", None) or np.datetime_data(self.dtype)[0]
-        units = sorted(_PER_SECOND, key=lambda unit: _PER_SECOND[unit] < _PER_SECOND[own])
+        fine = [unit for unit, per_second in _PER_SECOND.items() if per_second >= _PER_SECOND[own]]
+        coarse = [unit for unit in _PER_SECOND if unit not in fine]
+        index = self._counted(seconds, fine)
+        index = self._counted(seconds, coarse) if index is None else index
+        if index is None:
+            raise TableError(
+                "Expected dates that can be counted, but some are too far from the series'; choose "
+                "nearer ones."
+            )
+        return index
+
+    def _counted(self, seconds: np.ndarray, units: Sequence[str]) -> pd.Index | None:
+        """Return dates in the first resolution that holds them, or else the finest that can.
+
+        There are none if dates are too far away for all of them.
+        """
         # Times between others are sums and quotients, each a little off.
         precision = 4 * np.spacing(np.abs(seconds).max(initial=0.0))
         index = None
@@ -146,17 +162,10 @@ class TimeAxis:
                 index = self.origin.as_unit(unit) + pd.TimedeltaIndex(
                     _checked_int64(steps).astype(f"timedelta64[{unit}]")
                 )
-            except (OverflowError, ValueError):  # too far away for this resolution
-                if index is not None:
-                    break
-                continue
+            except (OverflowError, ValueError):
+                break
             if np.abs(steps / _PER_SECOND[unit] - seconds).max(initial=0.0) <= precision:
                 break
-        if index is None:
-            raise TableError(
-                "Expected dates that can be counted, but some are too far from the series'; choose "
-                "nearer ones."
-            )
         return index
 
 
