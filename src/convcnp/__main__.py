@@ -1,15 +1,28 @@
 """The command `convcnp`, and `python -m convcnp`."""
 
+import signal
 import sys
+from types import FrameType
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C while it is still starting ends it without a traceback."""
+    """Run the command line; Ctrl-C at any moment ends it without a traceback."""
+    interruptions = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interruptions.append(number)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
+        signal.signal(signal.SIGINT, interrupt)
     try:
         from convcnp.cli import main as run
 
         run()
-    except KeyboardInterrupt:
+    # An import that is interrupted may fail with another error than the interruption.
+    except (KeyboardInterrupt, Exception) as error:
+        if not interruptions and not isinstance(error, KeyboardInterrupt):
+            raise
         sys.stderr.write("Stopped.\n")
         sys.exit(130)
 

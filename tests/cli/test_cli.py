@@ -1,13 +1,14 @@
 """The command line, run as a user runs it."""
 
-import importlib
+import contextlib
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
 
 import pytest
 
-import convcnp
+import convcnp.__main__
 from convcnp.cli import app, main
 from convcnp.cli.experiments import say_if_new
 from convcnp.training.checkpoint import CHECKPOINT
@@ -115,19 +116,44 @@ def test_other_errors_of_ours_keep_their_traceback(monkeypatch):
         main()
 
 
-@pytest.mark.parametrize("door", ["convcnp.cli", "convcnp.__main__"])
-def test_an_interruption_while_a_command_starts_is_no_traceback(monkeypatch, capsys, door):
-    def interrupted():
-        raise KeyboardInterrupt
+@pytest.mark.parametrize("error", [KeyboardInterrupt, AttributeError])
+def test_an_interruption_while_a_command_starts_is_no_traceback(monkeypatch, capsys, error):
+    """Half an import may fail in other ways, after the interruption."""
 
-    # The first is the command itself, the second what it is reached by.
-    target = "convcnp.cli.app" if door == "convcnp.cli" else "convcnp.cli.main"
-    main = importlib.import_module(door).main
-    monkeypatch.setattr(target, interrupted)
-    with pytest.raises(SystemExit) as stopped:
-        main()
+    def interrupted():
+        with contextlib.suppress(*([] if error is KeyboardInterrupt else [KeyboardInterrupt])):
+            signal.raise_signal(signal.SIGINT)
+        raise error
+
+    monkeypatch.setattr("convcnp.cli.main", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            convcnp.__main__.main()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert stopped.value.code == 130
     assert capsys.readouterr().err == "Stopped.\n"
+
+
+def test_other_errors_of_ours_are_no_interruption(monkeypatch):
+    def broken():
+        raise AttributeError("a mistake of ours")
+
+    monkeypatch.setattr("convcnp.cli.main", broken)
+    monkeypatch.setattr("signal.getsignal", lambda number: None)  # leave that of the tests
+    with pytest.raises(AttributeError, match="a mistake of ours"):
+        convcnp.__main__.main()
+
+
+def test_a_command_that_is_interrupted_says_so(monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("convcnp.predict.zoo.available", interrupted)
+    done = invoke("models")
+    assert done.exit_code == 130
+    assert "Stopped." in done.stderr
 
 
 def test_a_run_without_a_checkpoint_says_that_it_starts_afresh(tmp_path, capsys):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
@@ -52,6 +54,20 @@ def convcnp(
     """Predictions with honest uncertainty from irregular series and scattered points."""
 
 
+def stoppable(command: Callable[..., None]) -> Callable[..., None]:
+    """Say that a command was stopped by Ctrl-C, of which typer says nothing."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            say("Stopped.")
+            raise typer.Exit(130) from None
+
+    return run
+
+
 for _command in (
     *(experiments.run, own.train, predict.predict, fill.fill, own.check),
     *(
@@ -66,17 +82,14 @@ for _command in (
         page.app,
     ),
 ):
-    app.command()(_command)
-app.command(hidden=True)(experiments.publish)
+    app.command()(stoppable(_command))
+app.command(hidden=True)(stoppable(experiments.publish))
 
 
 def main() -> None:
     """Run the command line; an error a user can cause is a sentence and exit code 2."""
     try:
         app()
-    except KeyboardInterrupt:  # while a command starts
-        say("Stopped.")
-        sys.exit(130)
     except ConvCNPError as error:
         complain(str(error))
     except MemoryError as error:
