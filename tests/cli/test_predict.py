@@ -164,7 +164,7 @@ def test_a_word_beside_each_value_is_ignored_and_said(predict, tmp_path):
     code, _, errors = predict("weather.csv", "--out", "out.csv")
     assert code == 0
     assert "'weather' holds words that do not tell series apart" in errors
-    assert "200 evenly spaced times, as there is no gap" in errors
+    assert "24 evenly spaced times, as there is no gap" in errors
 
 
 def test_years_months_days_and_sentinels_are_understood(predict, tmp_path):

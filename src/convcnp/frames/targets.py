@@ -10,6 +10,7 @@ import pandas as pd
 
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.containers import open_container
+from convcnp.frames.even import even_times
 from convcnp.frames.gaps import gaps_of, has_regular_rows
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Ragged, SeriesTable
@@ -119,14 +120,16 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
                 "Expected gaps to fill, but no value is missing, and no row of otherwise regular "
                 "ones; ask for a number of times, or for times of your own."
             )
-        return Targets(_even(table.series, EVEN), f"{EVEN} evenly spaced times, as {_why(table)}")
+        even = even_times(table, EVEN, at_most=True)
+        many = even.lengths.max(initial=0)
+        return Targets(even, f"{many} evenly spaced times, as {_why(table)}")
     if isinstance(at, int | np.integer) and not isinstance(at, bool):
         if not 1 <= at <= MOST / len(table.series):
             raise SettingError(
                 f"The number of times must be at least 1, and at most {MOST:,} over all series, "
                 f"got {at:,} for each of {len(table.series):,}; ask for another number."
             )
-        return Targets(_even(table.series, int(at)), f"{at} evenly spaced times")
+        return Targets(even_times(table, int(at)), f"{at} evenly spaced times")
     return _same_for_all(table, at)
 
 
@@ -168,14 +171,3 @@ def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
             f"{count:,}; ask for fewer."
         )
     return Targets(Ragged(np.tile(x, count), len(x) * np.arange(count + 1)), "the given times")
-
-
-def _even(series: Ragged, count: int) -> Ragged:
-    """Space times evenly from each series' first to its last; a single time stays one."""
-    first, last = series.x[series.starts[:-1]], series.x[series.starts[1:] - 1]
-    many = np.where(last > first, count, 1)
-    starts = np.concatenate([[0], np.cumsum(many)])
-    owners = np.repeat(np.arange(len(series)), many)
-    step = np.arange(starts[-1]) - starts[owners]
-    width = (last - first) / max(count - 1, 1)
-    return Ragged(first[owners] + step * width[owners], starts)
