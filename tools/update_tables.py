@@ -135,6 +135,23 @@ def _beside(values: dict[str, float], base: dict[str, float], unit: str) -> str:
     return f"{values[unit]:.2f} ({values[unit] / base[unit]:.1f})"
 
 
+def load_table() -> str:
+    """Return how the app's server fared under `make load`."""
+    found = json.loads((ROOT / "results/load.json").read_text())
+    memory = found["memory_megabytes"]
+    rows = [
+        ["Requests, clients at once", f"{found['requests']:,}, {found['clients']}"],
+        ["Clients that met an error", str(found["failed_clients"])],
+        ["The bare model call", f"{found['bare_milliseconds']:.1f} ms"],
+        ["One request at a time", f"{found['alone']:.1f} calls"],
+        ["All clients at once, median", f"{found['median']:.0f} calls"],
+        ["All clients at once, 99th percentile", f"{found['percentile_99']:.0f} calls"],
+        ["Memory after a tenth", f"{memory['after a tenth']:.0f} MB"],
+        ["Memory after all", f"{memory['after all']:.0f} MB"],
+    ]
+    return Table("", ["", ""], rows).markdown()
+
+
 def sums_table() -> str:
     """Return the last lines of the comparison on real series, which count over all of them."""
     whole = build_table("real-series", ROOT / "experiments", ROOT / "results")
@@ -155,6 +172,7 @@ OTHERS = {
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,
+    "load": load_table,
     "image-budgets": image_budgets_table,
     "image-steps": image_steps_table,
     "image-attention": attention_table,
