@@ -212,6 +212,44 @@ def test_unobserved_padding_of_the_preset_unet_is_exact_from_half_the_receptive_
     assert_equal(short, long, 1e-12)
 
 
+def on_tight_and_long_grids(cnn: UNet, first: int, data: int = 20) -> tuple[Tensor, Tensor]:
+    """Return outputs of data on a grid that ends with it, and on a long one in the same phase."""
+    beyond = drawn(cnn.channels_in, seed=1)
+    values = drawn(1, *(data,) * cnn.dim, cnn.channels_in, seed=2)
+    before = -((first - cnn.receptive_radius) // cnn.multiple) * cnn.multiple + first
+    size = before + data + cnn.receptive_radius
+    size += -size % cnn.multiple
+    field = beyond.expand(1, *(size,) * cnn.dim, cnn.channels_in).clone()
+    inside = (slice(None), *[slice(before, before + data)] * cnn.dim)
+    field[inside] = values
+    return cnn(Field(values, beyond), first=first).values, cnn(Field(field, beyond)).values[inside]
+
+
+@pytest.mark.parametrize("build", [unet, residual])
+@pytest.mark.parametrize("kernel_size", [3, 5, 7])
+@pytest.mark.parametrize("first", [0, -2, -12])
+@every_dim
+def test_a_unet_continues_a_tight_grid_as_far_as_signals_go(build, kernel_size, first, dim):
+    cnn = lively(build(dim, kernel_size=kernel_size))
+    assert cnn.takes_tight_grids
+    assert_equal(*on_tight_and_long_grids(cnn, first), 1e-12)
+
+
+def test_the_preset_unet_continues_a_tight_grid_and_no_farther_than_it_has_to():
+    cnn = all_positive(UNet())
+    tight, long = on_tight_and_long_grids(cnn, first=-18, data=100)
+    assert_equal(tight / long, torch.ones_like(long), 1e-9)
+    cnn._spread -= 1
+    tight, long = on_tight_and_long_grids(cnn, first=-18, data=100)
+    assert (tight / long - 1).abs().max() > 1e-6
+
+
+@pytest.mark.parametrize("build", [simple, resnet])
+def test_networks_of_one_resolution_take_no_tight_grids(build):
+    assert not build().takes_tight_grids
+    assert not unet(padding="zeros").takes_tight_grids
+
+
 @pytest.mark.parametrize("margin", [0, 1, 2, 3])
 def test_unobserved_padding_needs_half_the_receptive_radius(margin):
     cnn = all_positive(SimpleCNN(1, (2, 3, 4, 3, 2)))  # half its radius of 8 is 4

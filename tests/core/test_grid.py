@@ -131,14 +131,16 @@ def test_models_ask_for_the_grid_their_network_needs(preset, dim_x):
     grid = model.covering_grid(random_task(dim_x))
     assert grid.spacing == 1 / 64
     assert len(grid.shape) == dim_x
-    assert all(length % model.cnn.multiple == 0 for length in grid.shape)
+    multiple = 1 if grid.lead is None else 16
+    assert all(length % multiple == 0 for length in grid.shape)
+    assert (grid.lead is not None) == model.cnn.takes_tight_grids
 
 
 def test_training_may_use_a_smaller_margin_than_prediction():
     model, task = ConvCNP.xl(training_margin=0.1), random_task()
     trained, predicted = model.covering_grid(task), model.eval().covering_grid(task)
     assert trained.shape == (128,)
-    assert predicted.shape[0] > 300
+    assert predicted.shape == (160,)
 
 
 # --- How far it goes ------------------------------------------------------------------------------
@@ -167,6 +169,29 @@ def test_the_margin_for_unobserved_is_half_the_way_of_a_signal_that_comes_back(
     context, target, end
 ):
     assert margin().end(tensor(context), tensor(target)).item() == pytest.approx(end)
+
+
+@pytest.mark.parametrize(
+    "context, target, end",
+    [(0.0, -5.0, 0.3), (0.0, 0.0, 0.3), (0.0, 0.5, 0.7), (0.0, 1e6, 1.3)],
+)
+def test_a_grid_that_is_continued_ends_where_what_is_seen_and_asked_for_does(context, target, end):
+    tight = margin(is_continued=True)
+    assert tight.end(tensor(context), tensor(target)).item() == pytest.approx(end)
+    assert not margin(is_continued=True, fixed=0.1).is_tight
+
+
+def test_tight_grids_begin_in_one_phase_and_cover_all():
+    task = contexts_and_targets([0.0, 1.0, 2.0], [-1.0, 0.5, 2.5])
+    tight = margin(is_continued=True)
+    grid = covering_grid(task, SPACING, tight, multiple=8)
+    assert grid.lead == tight.lead(SPACING) == 20  # the reach of 0.3 is 19.2 cells
+    steps = grid.origin / SPACING + grid.lead
+    assert steps.item() % 8 == 0
+    assert -8 <= grid.origin.item() / SPACING + 64 * 1.2 <= 0
+    last = grid.origin.item() + (grid.shape[0] - 1) * SPACING
+    assert 2.7 - SPACING <= last <= 2.7 + 16 * SPACING
+    assert covering_grid(task, SPACING, margin(), multiple=8).lead is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -24,15 +25,16 @@ class CNN(nn.Module, ABC):
     channels_out: int
     multiple: int  # the grid's length must be a multiple of this many cells
     receptive_radius: int  # cells on either side that an output depends on, at most
+    takes_tight_grids: bool = False  # whether `layers_forward` has the option `first`
 
     def __init__(self, dim: int, padding: Padding) -> None:
         super().__init__()
         self.dim, self.padding = dim, padding
 
-    def forward(self, field: Field) -> Field:
-        """Map a field to a field on the same grid."""
+    def forward(self, field: Field, **options: int) -> Field:
+        """Map a field to a field on the same grid; options are those of `layers_forward`."""
         image = field.values if self.dim == 2 else field.values[:, None]
-        h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond)
+        h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond, **options)
         image = h.movedim(1, -1)
         return Field(image if self.dim == 2 else image[:, 0], beyond)
 
@@ -92,6 +94,40 @@ class SimpleCNN(CNN):
         return h, beyond
 
 
+class _Rim(NamedTuple):
+    """Cells around a field, before and after it, that hold its constant."""
+
+    rows: tuple[int, int]
+    columns: tuple[int, int]
+
+    def around(
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+    ) -> Float[Tensor, "B C P Q"]:
+        """Continue a field; its channels stay last in memory."""
+        image = h.movedim(1, -1)
+        for axis, ends in ((1, self.rows), (2, self.columns)):
+            edges = [beyond.expand(*image.shape[:axis], n, *image.shape[axis + 1 :]) for n in ends]
+            image = torch.cat([edges[0], image, edges[1]], axis) if any(ends) else image
+        return image.movedim(-1, 1)
+
+    def cut_off(self, h: Float[Tensor, "B C P Q"]) -> Float[Tensor, "B C H W"]:
+        """Undo what `around` does."""
+        (top, bottom), (left, right) = self
+        return h[:, :, top : h.shape[2] - bottom, left : h.shape[3] - right]
+
+
+def _rims_along(first: int, cells: int, spread: int, halvings: int) -> list[tuple[int, int]]:
+    """Return the cells to add before and after a line of cells, each time before it is halved."""
+    ends = []
+    for _ in range(halvings):
+        first, cells = first // 2, cells // 2
+        before = spread + (first - spread) % 2
+        after = spread + (cells + before - spread) % 2
+        first, cells = first - before, cells + before + after
+        ends.append((2 * before, 2 * after))
+    return ends
+
+
 class UNet(CNN):
     """Halve the resolution layer by layer and double it again, with skips (App. C.1, "ConvCNPXL").
 
@@ -134,10 +170,12 @@ class UNet(CNN):
             )
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
+        self.takes_tight_grids = padding == "unobserved"
         # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
         self.receptive_radius = (self.multiple - 1) * (2 * reach + 1 + 3 * blocks * reach)
+        self._spread = -(-reach // 2) + blocks * reach  # cells of a halved grid, by its layers
         options = LayerOptions(kernel_size=kernel_size, padding=padding, activation=activation)
         into_down = (channels_in, *down[:-1])
         into_up = (down[-1], *(a + b for a, b in zip(up[:-1], reversed(down[:-1]), strict=True)))
@@ -155,18 +193,40 @@ class UNet(CNN):
         )
 
     def layers_forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"], *, first: int | None = None
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
-        """Go down, then up again past the skips."""
+        """Go down, then up again past the skips.
+
+        Args:
+            first: Where the grid begins, counted in cells from one where layers of every width
+                begin a cell. If it is given, the grid ends where what is observed and asked for
+                does, and every layer reads as far beyond it as signals go that come back. Those
+                that go far do so where cells are wide, and few (decision 31).
+        """
         skips = []
-        for layer, blocks in zip(self.down, self.down_blocks, strict=True):
+        rims = [None] * len(self.down) if first is None else self._rims(first, h.shape[2:])
+        for layer, blocks, rim in zip(self.down, self.down_blocks, rims, strict=True):
             skips.append((h, beyond))
-            h, beyond = blocks(*layer(h, beyond))
-        for layer, blocks in zip(self.up, self.up_blocks, strict=True):
+            h, beyond = blocks(*layer(h if rim is None else rim.around(h, beyond), beyond))
+        for layer, blocks, rim in zip(self.up, self.up_blocks, reversed(rims), strict=True):
             h, beyond = blocks(*layer(self._repeated(h), beyond))
+            h = h if rim is None else rim.cut_off(h)
             skip, skip_beyond = skips.pop()
             h, beyond = torch.cat([skip, h], 1), torch.cat([skip_beyond, beyond])
         return h, beyond
+
+    def _rims(self, first: int, size: Sequence[int]) -> list[_Rim]:
+        """Return what each layer on the way down reads around a grid.
+
+        Its output then has all that it and its blocks spread a signal to, and can be halved again.
+        """
+        along = [
+            _rims_along(first, cells, self._spread, len(self.down))
+            for cells in size[2 - self.dim :]
+        ]
+        nothing = [(0, 0)] * len(self.down)
+        rows, columns = along if self.dim == 2 else (nothing, along[0])
+        return [_Rim(*ends) for ends in zip(rows, columns, strict=True)]
 
     def _repeated(self, h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C P Q"]:
         return functional.interpolate(

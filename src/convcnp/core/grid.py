@@ -16,6 +16,7 @@ from convcnp.errors import GridTooLargeError
 
 Padding = Literal["unobserved", "zeros", "circular"]
 
+_STEP = 16  # cells, by which tight grids differ in length
 MAX_CELLS = 2**24  # of the grids of one forward pass: more would not fit into memory
 
 
@@ -41,6 +42,7 @@ class Grid:
     origin: Float[Tensor, "B Dx"]  # the position of cell (0, ..., 0), in float64
     spacing: float
     shape: tuple[int, ...]  # cells along each input dimension
+    lead: int | None = None  # cells before a phase of the anchor, if a network is to continue it
 
     def cells(self, x: Float[Tensor, "B K Dx"]) -> Float[Tensor, "B K Dx"]:
         """Return positions in cells from the grid's origin, in float64."""
@@ -62,6 +64,8 @@ class Margin:
     Args:
         fixed: Replace the exact margin by this one, measured from the outermost point: cheaper, and
             then the numbers depend on where the grid ends.
+        is_continued: Whether the network continues the grid by itself, as far as it has to. Then
+            the exact margin is none: the grid ends where what is observed and asked for does.
     """
 
     encoder_reach: float
@@ -69,6 +73,16 @@ class Margin:
     radius: float
     padding: Padding
     fixed: float | None = None
+    is_continued: bool = False
+
+    @property
+    def is_tight(self) -> bool:
+        """Whether a grid has no more than what is observed and asked for."""
+        return self.is_continued and self.fixed is None
+
+    def lead(self, spacing: float) -> int:
+        """Return with how many cells a tight grid begins before data that targets lie among."""
+        return 2 * math.ceil(max(self.encoder_reach, self.decoder_reach) / (2 * spacing))
 
     def end(self, context: Tensor, target: Tensor) -> Tensor:
         """Return where the grid may end, given where context and targets do (outwards positive)."""
@@ -78,6 +92,8 @@ class Margin:
             asked = torch.minimum(asked, data + self.radius)
         if self.fixed is not None:
             return torch.maximum(context, asked - self.decoder_reach) + self.fixed
+        if self.is_tight:
+            return torch.maximum(asked, data)
         if self.padding == "unobserved":
             return (data + torch.maximum(asked, data) + self.radius) / 2
         return torch.maximum(context, asked) + self.radius
@@ -93,7 +109,8 @@ def covering_grid(
 ) -> Grid:
     """Return the grid that covers context and targets with a margin around both.
 
-    Its length is a multiple of `multiple` cells, and it lies a whole multiple from the anchor.
+    Its length is a multiple of `multiple` cells, and it lies a whole multiple from the anchor; a
+    tight one lies `lead` cells before such a place.
 
     Args:
         anchor: A point that falls on a grid cell, in place of the smallest context input.
@@ -102,7 +119,8 @@ def covering_grid(
     shape: list[float] = lengths.amax(0).tolist()
     if not task.batch_size * math.prod(shape) <= MAX_CELLS:
         _refuse(task.batch_size, shape, spacing)
-    return Grid(origin, spacing, tuple(int(length) for length in shape))
+    cells = tuple(int(length) for length in shape)
+    return Grid(origin, spacing, cells, margin.lead(spacing) if margin.is_tight else None)
 
 
 def extent(
@@ -119,11 +137,13 @@ def extent(
     # then sees every point in the same phase, and an added target cannot change the other
     # predictions.
     anchor = context[0] if anchor is None else anchor
-    block = spacing * multiple
-    first = ((-margin.end(-context[0], -target[0]) - anchor) / block).floor()  # (B, Dx), in blocks
-    last = ((margin.end(context[1], target[1]) - anchor) / block).floor() + 1
-    blocks = (last - first).clamp(min=1)  # rounding may leave none
-    return anchor + first * block, blocks * multiple
+    # A tight grid is as short as can be: it begins in the same phase for all tasks, and rounding
+    # its length keeps lengths few, because convolutions are prepared for each anew.
+    lead, step = (margin.lead(spacing), _STEP) if margin.is_tight else (0, multiple)
+    low, high = -margin.end(-context[0], -target[0]), margin.end(context[1], target[1])
+    begin = ((low - anchor) / (spacing * multiple) + lead / multiple).floor() * multiple - lead
+    lengths = (((high - anchor) / (spacing * step) - begin / step).floor() + 1) * step
+    return anchor + begin * spacing, lengths.clamp(min=step)  # rounding may leave none
 
 
 def _refuse(batch_size: int, shape: list[float], spacing: float) -> None:

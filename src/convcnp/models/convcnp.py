@@ -141,7 +141,8 @@ class ConvCNP(Model):
         field = Field(h, torch.zeros_like(h.flatten(0, -2)[0])).map(self.embedding)
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
-        field = self.cnn(field).map(self.head).map(self.to_predictive.on_grid)
+        field = self.cnn(field) if grid.lead is None else self.cnn(field, first=-grid.lead)
+        field = field.map(self.head).map(self.to_predictive.on_grid)
         return self.decoder(field, task.x_target, grid)  # (B, M, P)
 
     def encoded(self, task: Task, grid: Grid) -> Float[Tensor, "B *G C"]:
@@ -168,6 +169,7 @@ class ConvCNP(Model):
             decoder_reach=self.decoder.reach,
             radius=self.cnn.receptive_radius * self.spacing,
             padding=self.cnn.padding,
+            is_continued=self.cnn.takes_tight_grids,
         )
 
     @property
