@@ -17,7 +17,7 @@ from convcnp.core.image_task import ImageTask
 from convcnp.models.attncnp import AttnCNP
 from convcnp.models.base import Model
 from convcnp.models.grid_convcnp import GridConvCNP
-from convcnp.training.loop import flushing_denormals
+from convcnp.training.machine import flushing_denormals
 
 LEAST = {"convcnp": 1.8, "convcnpxl": 4.0}  # the speed-up asked of each preset
 PRESETS: dict[str, Callable[[], GridConvCNP]] = {

@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -38,6 +37,7 @@ from convcnp.training.evaluation import (
     fixed_tasks,
     log_likelihoods,
 )
+from convcnp.training.machine import flushing_denormals, keep_freed_memory
 from convcnp.training.together import by_first, num_processes, summed
 
 if TYPE_CHECKING:
@@ -122,6 +122,7 @@ def train(
     if resume:
         run.restore()
     run.start_metrics()
+    keep_freed_memory()
     with flushing_denormals():
         run.loop(source, validation or source, report)
     return run.finish()
@@ -134,16 +135,6 @@ def _check_shares(settings: TrainingSettings, processes: int) -> None:
                 f"training.{name} is divided among all processes and must be at least their number,"
                 f" {processes}, got {getattr(settings, name)}; raise it, or use fewer devices."
             )
-
-
-@contextmanager
-def flushing_denormals() -> Iterator[None]:
-    """Round numbers below 1e-38 to zero: weight decay makes many, and each costs a step dearly."""
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
 
 
 def _prefetched(source: Source, settings: TrainingSettings, first: int) -> Iterator[Task]:

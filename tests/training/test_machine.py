@@ -1,0 +1,42 @@
+"""What is set while a model is trained."""
+
+import ctypes
+import platform
+
+import torch
+
+from convcnp.training.machine import flushing_denormals, keep_freed_memory
+
+
+class Library:
+    """Takes note of the settings of its memory."""
+
+    def __init__(self):
+        self.settings = {}
+
+    def mallopt(self, parameter, value):
+        self.settings[parameter] = value
+
+
+def settings_made_for(name, monkeypatch):
+    library = Library()
+    monkeypatch.setattr(platform, "libc_ver", lambda: (name, ""))
+    monkeypatch.setattr(ctypes, "CDLL", lambda path: library)
+    keep_freed_memory()
+    return library.settings
+
+
+def test_glibc_keeps_what_was_freed(monkeypatch):
+    trim, block = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+    assert settings_made_for("glibc", monkeypatch) == {trim: 512 * 2**20, block: 32 * 2**20}
+
+
+def test_other_libraries_are_left_alone(monkeypatch):
+    assert settings_made_for("", monkeypatch) == {}
+
+
+def test_denormals_are_flushed_for_as_long_as_asked():
+    small = torch.full((8,), 1e-39)
+    with flushing_denormals():
+        assert (small / 2 * 2).sum() == 0
+    assert (small / 2 * 2).sum() > 0
