@@ -16,7 +16,8 @@ from rich.table import Table
 from benchmarks.dictionary import dictionary
 from benchmarks.images import image_memory, image_steps
 from benchmarks.memory import memory
-from benchmarks.prediction import prediction
+from benchmarks.parts import parts
+from benchmarks.prediction import many_series, one_series, prediction
 from benchmarks.series import light_curves, simulation
 from benchmarks.startup import startup
 from benchmarks.steps import drawing, margins, steps
@@ -28,7 +29,10 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "steps": steps,
     "drawing": drawing,
     "margins": margins,
+    "parts": parts,
     "prediction": prediction,
+    "one-series": one_series,
+    "many-series": many_series,
     "dictionary": dictionary,
     "memory": memory,
     "throughput": throughput,

@@ -84,7 +84,7 @@ def memory(quick: bool) -> list[Finding]:
     prediction, training, plain = (measured(case) for case in CASES)
     scaled = plain["base"] + PLAIN_SHARE * (plain["peak"] - plain["base"])
     return [
-        _finding("memory, predicting 10^6 points", prediction, 2.0),
+        _finding("memory, predicting 10^6 points", prediction, 1.2),
         _finding("memory, predator-prey step", training, 1.5, {"plain GB, scaled up": scaled}),
     ]
 

@@ -31,7 +31,7 @@ CHECKPOINT_EVERY = 20  # while the loop's overhead is measured
 def throughput(quick: bool) -> list[Finding]:
     """Compare tasks per second, drawing included, of the package's loop and the plain one."""
     num_steps, rounds = (60, 1) if quick else (300, 3)
-    sizes = _sizes(num_steps)
+    sizes = plain_sizes(num_steps)
     findings = []
     with TemporaryDirectory() as directory:
         _train(build("convcnp"), 2, Path(directory))  # imports, outside the measurement
@@ -51,7 +51,7 @@ def throughput(quick: bool) -> list[Finding]:
     return findings
 
 
-def _sizes(num_steps: int) -> list[tuple[int, int]]:
+def plain_sizes(num_steps: int) -> list[tuple[int, int]]:
     """Return context and target sizes for the plain loop, out of those that `train` draws."""
     tasks = [GPSource().draw(1, seeded(0, step, 0)) for step in range(num_steps)]
     few = every(SHARE, tasks)

@@ -5,21 +5,25 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import benchmarks.headline
 import numpy as np
 import pytest
 import torch
 from benchmarks.__main__ import main
 from benchmarks.dictionary import dictionary
+from benchmarks.headline import reach
 from benchmarks.images import image_batch, image_memory
 from benchmarks.memory import peak_gigabytes
+from benchmarks.parts import part_times
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
 from benchmarks.plain_images import copy_image_weights
+from benchmarks.prediction import many_series, one_series
 from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.startup import startup
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
 
-from convcnp import ConvCNP
+from convcnp import ConvCNP, load
 from convcnp.core.heads import GaussianHead
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.models.grid_convcnp import GridConvCNP
@@ -119,6 +123,31 @@ def test_a_batch_that_does_not_fit_is_on_the_line_through_smaller_ones(monkeypat
 
 def test_peak_memory_is_this_process() -> None:
     assert 0.1 < peak_gigabytes() < 20
+
+
+def test_the_parts_of_a_step_are_those_of_training() -> None:
+    finding = part_times("convcnp", num_steps=3, warmup=2)
+    forward = ["encoder", "network", "decoder", "loss"]
+    assert {"drawing", "optimiser", *forward} < finding.parts.keys()
+    assert all(finding.parts[f"{name}, backward"] > 0 for name in forward)
+    assert sum(finding.parts.values()) == pytest.approx(finding.value, abs=0.1)
+
+
+def test_the_headline_stops_where_the_paper_s_number_is_passed(monkeypatch) -> None:
+    schedule = ("steps=4", "validate_every=2", "validation_tasks=2")
+    monkeypatch.setattr(benchmarks.headline, "SCHEDULE", [f"training.{s}" for s in schedule])
+    passed, not_passed = (reach("eq", number, seed=0) for number in (-1e9, 1e9))
+    assert (passed["has_passed"], passed["steps"]) == (True, 2)
+    assert (not_passed["has_passed"], not_passed["steps"]) == (False, 4)
+    assert passed["log_likelihood"][2] == not_passed["log_likelihood"][2]
+
+
+def test_models_are_as_they_were_after_their_predictions_were_timed() -> None:
+    (many,) = many_series(quick=True)
+    assert many.parts.keys() == {"series per s, tight grids", "series per s, wide grids"}
+    assert load("general-convcnp").model.cnn.takes_tight_grids
+    (one,) = one_series(quick=True)
+    assert min(one.parts.values()) == pytest.approx(one.value, abs=0.01)
 
 
 def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,119 @@
+"""Where the processor time of a training step goes, part by part."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+import torch
+from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from benchmarks.steps import build, draw
+from benchmarks.timing import Finding, Times
+from convcnp import Task
+from convcnp.core.grid import Field
+from convcnp.data.functions import GPSource
+from convcnp.models.convcnp import ConvCNP
+from convcnp.training.loop import TrainingSettings, train
+from convcnp.training.machine import flushing_denormals, keep_freed_memory
+
+PRESETS = ("convcnp", "convcnpxl", "convcnp-ours")
+
+
+def parts(quick: bool) -> list[Finding]:
+    """Take steps by hand, part by part, and compare their sum with steps within `train`."""
+    num_steps, warmup = (20, 5) if quick else (300, 20)
+    return [part_times(preset, num_steps, warmup) for preset in PRESETS]
+
+
+def part_times(preset: str, num_steps: int, warmup: int) -> Finding:
+    """Return the median time of every part, and what `train` adds to their sum."""
+    step = _StepInParts(build(preset))
+    keep_freed_memory()
+    with flushing_denormals():
+        for number in range(warmup + num_steps):
+            step(number)
+    found = {name: 1e3 * median(times.cpu[-num_steps:]) for name, times in step.times.items()}
+    whole = _within_train(build(preset), num_steps, warmup)
+    found["the rest of the loop"] = whole - sum(found.values())
+    rounded = {name: round(milliseconds, 2) for name, milliseconds in found.items()}
+    return Finding(f"parts of a step, {preset}", whole, "ms", parts=rounded)
+
+
+class _StepInParts:
+    """A training step whose graph is cut, so that every part has a time of its own."""
+
+    def __init__(self, model: ConvCNP) -> None:
+        self.model = model
+        self.weights = list(model.parameters())
+        self.average = [weight.detach().clone() for weight in self.weights]
+        self.optimizer = torch.optim.Adam(self.weights, lr=3e-4, weight_decay=1e-5, fused=True)
+        self.times: defaultdict[str, Times] = defaultdict(Times)
+        self._cuts: list[tuple[str, list[Tensor], list[Tensor]]] = []
+
+    def __call__(self, number: int) -> None:
+        model = self.model
+        with self.times["drawing"].measure():
+            task = draw(number)
+        with self.times["grid"].measure():
+            grid = model.covering_grid(task)
+        encoded = self._part("encoder", lambda: [model.encoded(task, grid)])
+        field = self._part("network", self._network, *encoded)
+        raw = self._part(
+            "decoder", lambda *field: [model.decoder(Field(*field), task.x_target, grid)], *field
+        )
+        loss = self._part("loss", lambda raw: [self._loss(raw, task)], *raw)
+        self._backward(loss)
+        with self.times["clipping"].measure():
+            clip_grad_norm_(self.weights, 1.0)
+        with self.times["optimiser"].measure():
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+        with self.times["average"].measure():
+            get_ema_multi_avg_fn(0.999)(self.average, self.weights, 0)
+
+    def _network(self, h: Tensor) -> Sequence[Tensor]:
+        field = Field(h, torch.zeros_like(h[0, 0])).map(self.model.embedding)
+        return self.model.cnn(field).map(self.model.head)
+
+    def _loss(self, raw: Tensor, task: Task) -> Tensor:
+        assert task.y_target is not None
+        predictive = self.model.of_measurements(raw, task)
+        return -predictive.log_likelihood(task.y_target).mean()
+
+    def _part(
+        self, name: str, function: Callable[..., Sequence[Tensor]], *inputs: Tensor
+    ) -> list[Tensor]:
+        """Apply a function, and return what the next part begins with: leaves of their own."""
+        with self.times[name].measure():
+            outputs = function(*inputs)
+        self._cuts.append((name, list(outputs), list(inputs)))
+        return [output.detach().requires_grad_() for output in outputs]
+
+    def _backward(self, loss: list[Tensor]) -> None:
+        gradients: list[Tensor | None] = [torch.ones_like(value) for value in loss]
+        while self._cuts:
+            name, outputs, inputs = self._cuts.pop()
+            with self.times[f"{name}, backward"].measure():
+                torch.autograd.backward(outputs, gradients)
+            gradients = [leaf.grad for leaf in inputs]
+
+
+def _within_train(model: ConvCNP, num_steps: int, warmup: int) -> float:
+    """Return the processor time of a step in milliseconds, its tasks drawn in the background."""
+    settings = TrainingSettings(
+        steps=warmup + num_steps, validate_every=10**9, validation_tasks=1, average=0.999
+    )
+    ended: list[float] = []
+    with TemporaryDirectory() as directory:
+        train(
+            *(model, GPSource(), settings, Path(directory)),
+            report=lambda progress, metrics: ended.append(time.process_time()),
+        )
+    return 1e3 * (ended[-2] - ended[warmup - 1]) / (num_steps - 1)  # the last one validates
