@@ -57,9 +57,9 @@ def excerpt(name: str) -> str:
     return f"```python\n{dedent(inspect.getsource(pkgutil.resolve_name(name)))}```\n"
 
 
-def findings(word: str) -> list[dict[str, Any]]:
-    """Return what `make bench` found under names that contain a word."""
-    found = json.loads((ROOT / "results/bench.json").read_text())["findings"]
+def findings(word: str, file: str = "bench") -> list[dict[str, Any]]:
+    """Return what `make bench`, or a part of it, found under names that contain a word."""
+    found = json.loads((ROOT / f"results/{file}.json").read_text())["findings"]
     return [finding for finding in found if word in finding["name"]]
 
 
@@ -168,7 +168,38 @@ def decisions_table() -> str:
     return "| | |\n| --: | :-- |\n" + "".join(f"| {n} | {title} |\n" for n, title in rows)
 
 
+def parts_table() -> str:
+    """Return where the time of a training step goes, which `python -m benchmarks parts` found."""
+    steps = findings("parts of a step", file="parts")
+    names = [name for name in steps[0]["parts"] if not name.endswith(", backward")]
+
+    def milliseconds(step: dict[str, Any], name: str) -> str:
+        there, back = (step["parts"].get(part) for part in (name, f"{name}, backward"))
+        return f"{there:.1f}" if back is None else f"{there:.1f} + {back:.1f}"
+
+    rows = [[name, *(milliseconds(step, name) for step in steps)] for name in names]
+    rows.append(["sum", *(f"{step['value']:.1f}" for step in steps)])
+    return Table("", ["Part", *(step["name"].split(", ")[1] for step in steps)], rows).markdown()
+
+
+def headline_table() -> str:
+    """Return what `python -m benchmarks.headline` took to pass the paper's numbers."""
+    found = json.loads((ROOT / "results/headline.json").read_text())
+    rows = []
+    for run in found["runs"]:
+        minutes = run["processor_seconds"] / 60
+        passed = f"{run['steps']:,}" if run["has_passed"] else f"not in {run['steps']:,}"
+        rows.append([SPOKEN[run["data"]], f"{found['paper'][run['data']]}", str(run["seed"])])
+        rows[-1] += [passed, f"{minutes:.1f}", f"{60 * found['plain_hours'] / minutes:.0f}"]
+    header = ["Functions", "Passed", "Seed", "Steps", "Minutes", "Times as fast"]
+    return Table("", header, rows).markdown()
+
+
+SPOKEN = {"eq": "EQ", "matern": "Matern-5/2"}
+
 OTHERS = {
+    "parts": parts_table,
+    "headline": headline_table,
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,
