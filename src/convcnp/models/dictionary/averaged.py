@@ -72,4 +72,4 @@ class AveragedProcesses(Model):
         if seen.logarithms is not None:
             found = bounded(found, seen.logarithms, float(seen.scale[1]))
         share = self.surprise / (seen.num_points + 2)
-        return with_surprise(found, share, float(seen.level[0]), float(seen.scale[0]))
+        return with_surprise(found, share, float(seen.scale[0]))

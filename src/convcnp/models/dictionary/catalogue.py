@@ -131,9 +131,9 @@ def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations
         kernels += seasonal
         log_prior += [-math.log(max(num_observations, 2))] * len(seasonal)
         family += [number] * len(seasonal)
-    if len(periods) == 2:
-        seasonal = list(catalogue.nested(*periods))
+    if len(periods) > 1:
+        seasonal = list(catalogue.nested(*periods[:2]))
         kernels += seasonal
         log_prior += [-2 * math.log(max(num_observations, 2))] * len(seasonal)
-        family += [3] * len(seasonal)
+        family += [len(periods) + 1] * len(seasonal)
     return assembled(kernels, log_prior, family)

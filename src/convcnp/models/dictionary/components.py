@@ -113,18 +113,21 @@ def merged(components: Components, bands: int) -> Components:
     return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
 
 
-def with_surprise(components: Components, share: float, level: float, spread: float) -> Components:
+def with_surprise(components: Components, share: float, spread: float) -> Components:
     """Leave a share of the probability to what no entry foresees: an outlier, the first zero.
 
-    It is a Gaussian around the level of the series, several times as wide as its values.
+    It is a Gaussian several times as wide as the values of the series. It lies where the others
+    do, so that the mean is theirs: elsewhere, it would draw the mean out of a narrow band.
     """
     if share == 0:
         return components
-    shape = (1, components.weight.shape[1])
+    is_log = components.is_log[:, None]
+    location = torch.where(is_log, components.location.exp(), components.location)
+    centre = (components.weight * location).sum(0, keepdim=True)
     wide = Components(
-        components.weight.new_full(shape, share),
-        components.location.new_full(shape, level),
-        components.scale.new_full(shape, _SURPRISE_WIDTH * spread),
+        torch.full_like(centre, share),
+        centre,
+        torch.full_like(centre, _SURPRISE_WIDTH * spread),
         components.is_log.new_zeros(1),
     )
     return joined([replace(components, weight=(1 - share) * components.weight), wide])

@@ -15,7 +15,12 @@ _CYCLES = 4096.0  # in the series at most: clusters a century apart must not nee
 _PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
 _LONGEST = 4096  # points; of a longer series the middle is searched
 _RIDGE = 1e-9  # keeps least squares solvable where waves agree on all times
-_WIDTH = 1.0  # in 1 / span: a peak is no wider than this
+_WIDTH = 0.5  # in 1 / span: half of how wide a peak is
+_HARMONICS = 6  # of a season's shape, in looking for its period
+_LEAST_CYCLES = 2.5  # of a period that is known by its harmonics alone
+_SLOW_WAVES = 3  # beside a line: what wanders is no season
+_EXACT = 1e-3  # of the variance: what leaves less unexplained is as good as any
+_MARGIN = 4.0  # nats: a fraction of a frequency is one of several
 
 
 def power(
@@ -105,10 +110,11 @@ def _at(spectrum: Tensor, index: Tensor, length: int) -> Tensor:
 def find_periods(
     x: Float[Tensor, " n"], z: Float[Tensor, "r n"], step: float | None
 ) -> list[float]:
-    """Return up to two periods in gaps, from the observations alone.
+    """Return up to three periods in gaps, from the observations alone.
 
-    The first is that of the highest power. The second stands highest above a power-law background
-    once the first and its harmonics are taken out. The forms of a series are pooled.
+    The first has the highest power, or is the one of which that is a harmonic. The second stands
+    highest above a power-law background once the first and its harmonics are taken out. Where
+    either was found by a harmonic, that one is the third. The forms of a series are pooled.
     """
     if len(x) < 8:
         return []
@@ -118,17 +124,62 @@ def find_periods(
     if len(spectrum.frequency) < 3:
         return []
     highest = _highest(spectrum, spectrum(_without(x, z, None)).mean(0))
-    found = _refined(x, z, highest, spectrum.span)
-    rest = _without(x, z, found)
+    highest = _refined(x, z, highest, spectrum.span)
+    first = _fundamental(x, z, highest)
+    rest = _without(x, _without(x, z, first), highest)
     left = spectrum(rest).mean(0)
     height = left.clamp(min=1e-9).log()
     height = height - _power_law(spectrum.frequency.log(), height)
-    near = (spectrum.frequency[:, None] - found * torch.arange(1, 9)).abs() < _WIDTH / spectrum.span
+    multiples = first * torch.arange(1, _HARMONICS + 1)
+    near = (spectrum.frequency[:, None] - multiples).abs() < _WIDTH / spectrum.span
     height = torch.where(near.any(1), -torch.inf, height)
-    if not height.isfinite().any():
-        return [1 / found]
-    second = _refined(x, rest, _highest(spectrum, height), spectrum.span)
-    return [1 / found, 1 / second]
+    found = [first]
+    if height.isfinite().any():
+        next_highest = _refined(x, rest, _highest(spectrum, height), spectrum.span)
+        found.append(_fundamental(x, rest, next_highest))
+        highest = highest if highest != first else next_highest
+    if highest not in found:
+        found.append(highest)
+    return [1 / frequency for frequency in found]
+
+
+def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:
+    """Return the frequency that this one is a multiple of, if others of its multiples are there.
+
+    A season that is no sine may have more power in a harmonic. The frequency and its fractions
+    are fitted with up to six harmonics each, beside a line and slow waves; the Bayesian
+    information criterion chooses.
+    """
+    span, best, found = float(x[-1]), math.inf, frequency
+    # A third of the observations at most may go into waves.
+    affordable = min(_HARMONICS, max(1, len(x) // 6))
+    for fraction in range(1, affordable + 1):
+        candidate = frequency / fraction
+        if fraction > 1 and candidate * span < _LEAST_CYCLES:
+            break
+        # As many harmonics as it takes to have the one that was seen, or more.
+        most = max(fraction, min(affordable, int(_FASTEST / candidate)))
+        criterion = float(_criterion(x, z, candidate, most)[fraction - 1 :].min())
+        criterion += _MARGIN if fraction > 1 else 0.0
+        if criterion < best:
+            best, found = criterion, candidate
+    return found if found == frequency else _refined(x, z, found, span)
+
+
+def _criterion(x: Tensor, z: Tensor, frequency: float, most: int) -> Float[Tensor, " most"]:
+    """Return the information criterion of one harmonic, of two, and so on, over all forms."""
+    away, n = x / x[-1], len(x)
+    slow = torch.arange(2, 2 + _SLOW_WAVES).to(x)[:, None]
+    beside = [torch.ones_like(x)[None], away[None] - 0.5, torch.cos(math.pi * slow * away)]
+    number = torch.arange(1, most + 1).to(x)
+    angle = 2 * math.pi * frequency * number[:, None] * x
+    waves = torch.stack([angle.cos(), angle.sin()], 1).flatten(0, 1)  # (2k, n)
+    basis = torch.linalg.qr(torch.cat([*beside, waves]).T).Q
+    # An orthogonal basis: what its first columns explain does not depend on the others.
+    explained = ((z @ basis) ** 2).cumsum(1)[:, 2 + _SLOW_WAVES + 1 :: 2]
+    total = (z**2).sum(1, keepdim=True)
+    left = (total - explained).clamp(min=_EXACT * total).clamp(min=1e-300)
+    return n / 2 * left.log().mean(0) + math.log(n) * number
 
 
 def _highest(spectrum: Periodogram, height: Tensor) -> float:
