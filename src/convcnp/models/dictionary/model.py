@@ -33,9 +33,8 @@ class GaussianProcessDictionary(AveragedProcesses):
               \qquad p(e \mid D) \propto p(e) \, p(D \mid e)
 
     Nothing is trained and nothing is fitted: kernels are in units of the typical gap, seasonal ones
-    at two periods that a periodogram finds in the context; noise comes in levels; the best are
-    varied, since the truth lies between the entries of any catalogue; a constant, a
-    line and the overall scale are integrated out. Where all values are positive, the logarithms are
+    at up to three periods that a periodogram finds in the context; noise comes in levels; the best
+    are varied, since the truth lies between the entries of any catalogue; a constant, a line and the overall scale are integrated out. Where all values are positive, the logarithms are
     weighed against the values. Every channel is a series of its own. Without any observation
     an output is standard normal, in the user's units.
 
