@@ -34,9 +34,10 @@ class GaussianProcessDictionary(AveragedProcesses):
 
     Nothing is trained and nothing is fitted: kernels are in units of the typical gap, seasonal ones
     at up to three periods that a periodogram finds in the context; noise comes in levels; the best
-    are varied, since the truth lies between the entries of any catalogue; a constant, a line and the overall scale are integrated out. Where all values are positive, the logarithms are
-    weighed against the values. Every channel is a series of its own. Without any observation
-    an output is standard normal, in the user's units.
+    are varied, since the truth lies between the entries of any catalogue; a constant, a line and
+    the overall scale are integrated out. Where all values are positive, the logarithms are weighed
+    against the values. Every channel is a series of its own. Without any observation an output is
+    standard normal, in the user's units.
 
     Up to 384 points a prediction is exact given the entries that the `Funnel` leaves; longer
     series are predicted by overlapping windows, in time and memory linear in their length.
