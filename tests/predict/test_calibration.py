@@ -179,6 +179,25 @@ def test_the_command_prints_scores_and_draws_them(kind, data, channels, request,
     assert {"log_likelihood", "crps", "coverage50", "coverage95", "values"} <= set(scores)
 
 
+def test_bounds_hold_all_values_and_are_not_for_pixels(own_images, tmp_path):
+    table = tmp_path / "levels.csv"
+    rows = [f"{day},{2 + np.sin(day / 3):.4f}" for day in range(60)]
+    table.write_text("\n".join(["day,level", *rows]))
+    check = ["check", "general", "--data", str(table), "--tasks", "4"]
+    free, bounded = (
+        json.loads(CliRunner().invoke(app, [*check, *bounds, "--json"]).stdout)["level"]
+        for bounds in ([], ["--positive", "--upper", "3.1"])
+    )
+    assert bounded["values"] == free["values"]
+    assert bounded["log_likelihood"] != free["log_likelihood"]
+    outside = CliRunner().invoke(app, [*check, "--upper", "2"])
+    assert "Expected values from -inf to 2" in str(outside.exception)
+    pixels = ["check", str(own_images / "model"), "--data", str(own_images / "photos")]
+    assert "Pixels lie between 0 and 1" in str(
+        CliRunner().invoke(app, [*pixels, "--positive"]).exception
+    )
+
+
 def test_the_command_takes_inputs_and_a_channel(own_points, own_series, tmp_path):
     check = ["check", str(own_points / "model"), "--data", str(own_points / "table.csv")]
     named = ["--inputs", "east", "--inputs", "north", "--tasks", "4"]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import convcnp
+from convcnp.core.bounds import Limits
 from convcnp.data.table import TableSource
 from convcnp.frames.columns import Columns
 from convcnp.frames.series import Rows
@@ -50,6 +51,18 @@ def test_the_model_predicts_as_it_does_for_users():
     predictive = found.predicted(predictor).predictive
     expected = predictor.predict((found.series.x, found.y[:, 0]), at=found.asked.x)
     np.testing.assert_allclose(predictive.mean[0, :, 0].numpy(), expected["mean"], rtol=1e-5)
+
+
+def test_bounds_are_those_of_a_prediction():
+    levels = LONG.assign(v=np.exp(np.sin(T / 9)))
+    (found,) = Hiding(source_of(levels, window=64, part="all")).tasks(1, seed=0)
+    predictor = convcnp.load("general")
+    predictive = found.predicted(predictor, Limits.given(positive=True)).predictive
+    known = (found.series.x, found.y[:, 0])
+    expected = predictor.predict(known, at=found.asked.x, positive=True, quantiles=[0.05])
+    low = predictive.quantile(0.05)[0, :, 0].numpy()
+    np.testing.assert_allclose(low, expected["q05"], rtol=1e-5)
+    assert (low > 0).all()
 
 
 def test_a_line_and_the_season_are_drawn_through_what_is_left():

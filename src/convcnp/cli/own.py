@@ -17,14 +17,17 @@ from convcnp.cli.options import (
     Devices,
     Error,
     Inputs,
+    Lower,
     Missing,
     Nodes,
+    Positive,
     Precision,
     Resume,
     Settings,
     Threads,
     Time,
     Timeout,
+    Upper,
     Value,
 )
 from convcnp.cli.output import check_outputs, write_files
@@ -122,6 +125,9 @@ def check(
     inputs: Inputs = None,
     missing: Missing = None,
     error: Error = None,
+    lower: Lower = None,
+    upper: Upper = None,
+    positive: Positive = False,
     tasks: Annotated[int, typer.Option(min=1, help="Number of tasks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**30 - 1, help="Seed of the tasks.")] = 0,
     plot: Annotated[
@@ -135,6 +141,7 @@ def check(
     columns are those of training unless they are named. Pixels run from 0 to 1.
     """
     from convcnp.cli.progress import bar
+    from convcnp.core.bounds import Limits
     from convcnp.frames.columns import Columns
     from convcnp.plots.calibration import draw_calibration
     from convcnp.plots.drawing import form_of
@@ -153,7 +160,7 @@ def check(
         error=error,
     )
     with warnings_said():
-        checked = Check.of(predictor, data, columns)
+        checked = Check.of(predictor, data, columns, Limits.given(lower, upper, positive))
     say(checked.description(tasks))
     with bar("Checking") as progress:
         found = checked.calibrations(tasks, seed, progress)

@@ -12,13 +12,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.core.bounds import ANYWHERE, Bounds, Limits
 from convcnp.core.predictive import Predictive, coverage_key
 from convcnp.data.images.files import holds_images
 from convcnp.data.images.folder import ImageFolder, read_images
 from convcnp.data.images.source import PixelSource
 from convcnp.data.source import seeded
 from convcnp.data.table import TableSource
-from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
 from convcnp.frames.assembled import has_time
 from convcnp.frames.columns import Columns, choose_columns, with_channels
 from convcnp.frames.error_columns import described
@@ -113,20 +114,33 @@ class Check:
 
     predictor: Predictor
     source: TableSource | ImageFolder
+    limits: Limits = ANYWHERE  # between which all values lie
 
     @classmethod
-    def of(cls, predictor: Predictor, data: Path, columns: Columns | None = None) -> Check:
+    def of(
+        cls,
+        predictor: Predictor,
+        data: Path,
+        columns: Columns | None = None,
+        limits: Limits = ANYWHERE,
+    ) -> Check:
         """Read a table, or a folder or zip file of images; it must be of the model's kind."""
         named = columns or Columns()
         if holds_images(data):
             refuse_columns(named)
+            if limits.are_given:
+                raise SettingError(
+                    f"Pixels lie between 0 and 1 already, got the bounds {limits.lower:g} and "
+                    f"{limits.upper:g} for images; leave them out."
+                )
             return cls(predictor, held_out_images(predictor, data))
         predictor.check_takes_tables()
         source = held_out_source(predictor, read_table(data), named)
         trained = predictor.source
         if isinstance(trained, TableSource) and source.part != "test":
             _warn_if_changed(data, trained.path)
-        return cls(predictor, source)
+        Bounds.of(torch.from_numpy(source.rows.y), limits)  # hidden values lie between them as well
+        return cls(predictor, source, limits)
 
     def description(self, tasks: int) -> str:
         """Say what is checked, on how much of the data."""
@@ -148,7 +162,7 @@ class Check:
         progress: Progress = lambda done, total: None,
     ) -> dict[str, Calibration]:
         """Hide values of fixed tasks, predict them, and compare, channel by channel."""
-        return calibrations(self.predictor, self.source, tasks, seed, progress)
+        return calibrations(self.predictor, self.source, tasks, seed, progress, self.limits)
 
     def remarks(self, found: dict[str, Calibration]) -> list[str]:
         """Say what the scores of single channels do not."""
@@ -225,27 +239,33 @@ def calibrations(
     tasks: int = 200,
     seed: int = 0,
     progress: Progress = lambda done, total: None,
+    limits: Limits = ANYWHERE,
 ) -> dict[str, Calibration]:
     """Predict the hidden values of fixed tasks; a model of one channel takes one at a time."""
     if isinstance(source, ImageFolder):
         return _of_images(predictor, source, tasks, seed, progress)
     if predictor.model.dim_y == source.dim_y:
-        return _of_table(predictor, source, tasks, seed, progress)
+        return _of_table(predictor, source, limits, tasks, seed, progress)
     found: dict[str, Calibration] = {}
     for i, name in enumerate(source.values):
         single = source.rows.channel(i)
         alone = replace(source, values=(name,), channel=None, value=None, read=single)
-        found |= _of_table(predictor, alone, tasks, seed, progress)
+        found |= _of_table(predictor, alone, limits, tasks, seed, progress)
     return found
 
 
 def _of_table(
-    predictor: Predictor, source: TableSource, tasks: int, seed: int, progress: Progress
+    predictor: Predictor,
+    source: TableSource,
+    limits: Limits,
+    tasks: int,
+    seed: int,
+    progress: Progress,
 ) -> dict[str, Calibration]:
     hiding = Hiding(source)
     parts: list[list[Calibration]] = [[] for _ in source.values]
     for done, hidden in enumerate(hiding.tasks(tasks, seed)):
-        predictions, guesses = hidden.predicted(predictor), hiding.guesses(hidden)
+        predictions, guesses = hidden.predicted(predictor, limits), hiding.guesses(hidden)
         # Without any observation there are no units to answer in.
         is_known = predictions.is_answered[None, :, None] & ~torch.from_numpy(hidden.truth).isnan()
         for channel, found in enumerate(parts):

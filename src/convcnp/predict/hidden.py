@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
+from convcnp.core.bounds import ANYWHERE, Limits
 from convcnp.data.source import seeded
 from convcnp.data.table import TableSource
 from convcnp.frames.series import Ragged
 from convcnp.predict.baselines import LINE, NEAREST, SEASON, nearest_value, repeated, season_of
 from convcnp.predict.batches import Predictions, predict_many
+from convcnp.predict.job import Job
 from convcnp.predict.predictor import Predictor
 from convcnp.training.evaluation import TEST_SEEDS
 
@@ -38,10 +40,14 @@ class Hidden:
     truth: np.ndarray
     owners: Sequence[int]
 
-    def predicted(self, predictor: Predictor) -> Predictions:
+    def predicted(self, predictor: Predictor, limits: Limits = ANYWHERE) -> Predictions:
         """Predict what is hidden, as `Predictor.predict` would."""
-        parts = (self.series, self.y, self.asked)
-        return predict_many(predictor.model, predictor.source, *parts)
+        job = Job([*range(self.y.shape[1])], (), self.series, self.y).within(limits)
+        asked = self.asked
+        if limits.are_given and asked.error is not None:  # theirs are not as the model sees them
+            asked = job.asked(replace(asked, error=None), is_of_measurements=True)
+        found = predict_many(predictor.model, predictor.source, job.series, job.y, asked)
+        return replace(found, bounds=job.bounds)
 
 
 @dataclass(frozen=True)
