@@ -32,3 +32,20 @@ def test_long_gaps_are_left_and_mistakes_are_said(table):
     assert "2 stay empty" in done.stderr
     wrong = invoke("fill", table, "--group", "", "--max-gap", "soon")
     assert "The longest gap must be a positive number" in str(wrong.exception)
+
+
+def test_points_in_the_plane_are_filled_by_their_inputs(tmp_path):
+    rows = [f"{i % 5},{i // 5},{'' if i == 12 else i % 5 + 2 * (i // 5)}" for i in range(25)]
+    table, out = tmp_path / "points.csv", tmp_path / "full.csv"
+    table.write_text("\n".join(["x,y,height", *rows]) + "\n")
+    done = invoke("fill", table, "--inputs", "x", "--inputs", "y", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "Filled 1 values of 'height' over 'x' and 'y'" in done.stderr
+    full = pd.read_csv(out)
+    assert full["height"][12] == pytest.approx(6, abs=0.2)
+    assert full["filled"].notna().to_numpy().nonzero()[0].tolist() == [12]
+
+
+def test_a_folder_is_no_table(tmp_path):
+    done = invoke("fill", tmp_path)
+    assert "cannot be read (Is a directory)" in str(done.exception)

@@ -9,6 +9,7 @@ import typer
 from convcnp.cli.console import say, warnings_said
 from convcnp.cli.options import (
     Group,
+    Inputs,
     Lower,
     Missing,
     ModelName,
@@ -30,6 +31,7 @@ def fill(
     time: Time = None,
     value: Value = None,
     group: Group = None,
+    inputs: Inputs = None,
     missing: Missing = None,
     lower: Lower = None,
     upper: Upper = None,
@@ -56,7 +58,7 @@ def fill(
     check_outputs([file], out, None)
     predictor = load(model)
     predictor.check_takes_tables()
-    columns = Columns.named(time=time, value=value, group=group, missing=missing)
+    columns = Columns.named(time=time, value=value, group=group, inputs=inputs, missing=missing)
     with warnings_said():
         request = predictor.request(
             read_table(file).frame, columns=columns, limits=Limits.given(lower, upper, positive)
