@@ -250,6 +250,27 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(predict, tmp_path, arguments,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_folder_without_tables_gets_a_sentence(predict, tmp_path):
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/notes.md").write_text("nothing to predict")
+    code, out, errors = predict("papers", "--out", "answers")
+    assert (code, out) == (2, "")
+    assert "Expected Parquet or CSV files in papers, but there are none; check the folder" in errors
+    assert not (tmp_path / "answers").exists()
+    code, _, errors = predict("papers")
+    assert code == 2
+    assert "Expected a folder for the answers of many files" in errors
+
+
+def test_more_than_six_panels_are_on_pages(predict, tmp_path):
+    rows = [f"s{i},{day},{day + i}" for i in range(8) for day in (1, 2, 3, 4, 6)]
+    (tmp_path / "many.csv").write_text("\n".join(["id,day,v", *rows]))
+    code, _, errors = predict("many.csv", "--out", "out.csv", "--plot", "p.png")
+    assert code == 0
+    assert "Wrote p.png." in errors and "Wrote p-2.png." in errors
+    assert (tmp_path / "p-2.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_a_model_for_other_channels_is_refused(predict, monkeypatch):
     pairs = dataclasses.replace(convcnp.load("eq-convcnp"), model=ConvCNP.small(1, 2))
     monkeypatch.setattr(convcnp.predict.zoo, "load", lambda name: pairs)

@@ -8,6 +8,7 @@ import torch
 from convcnp import GaussianPredictive, Task
 from convcnp.plots.drawing import (
     as_picture,
+    as_pictures,
     as_png,
     dense_targets,
     draw_band,
@@ -18,6 +19,7 @@ from convcnp.plots.drawing import (
     form_of,
     limit_to,
     new_figure,
+    page_paths,
     save_figure,
     show_image,
 )
@@ -94,6 +96,10 @@ def test_a_figure_becomes_the_content_of_a_png():
 
 def test_a_picture_has_the_form_of_its_file_and_a_pdf_pages():
     pages = [new_figure(1, 1), new_figure(1, 1)]
-    assert b"<svg" in as_picture(pages, "svg")
-    assert as_picture(pages, "pdf").count(b"/Type /Page ") == 2
+    assert b"<svg" in as_picture(pages[0], "svg")
+    assert [page[:4] for page in as_pictures(pages)] == [b"\x89PNG"] * 2
+    (book,) = as_pictures(pages, "pdf")
+    assert book.count(b"/Type /Page ") == 2
+    names = [path.name for path in page_paths(Path("folder/all.gaps.svg"), 2)]
+    assert names == ["all.gaps.svg", "all.gaps-2.svg"]
     assert [form_of(Path(name)) for name in ("a.PDF", "a.svg", "a.png")] == ["pdf", "svg", "png"]

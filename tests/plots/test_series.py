@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import convcnp
-from convcnp.errors import TableError
+from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.plots import series as pictures
 
 pytest.importorskip("matplotlib")
@@ -24,7 +24,7 @@ TABLE = pd.DataFrame(
 def drawn(monkeypatch):
     """Keep the figures that are drawn."""
     figures = []
-    monkeypatch.setattr(pictures, "as_picture", lambda pages, form: figures.extend(pages) or b"")
+    monkeypatch.setattr(pictures, "as_pictures", lambda pages, form: figures.extend(pages) or [])
     return figures
 
 
@@ -71,7 +71,7 @@ def test_of_thousands_of_points_the_lowest_and_highest_are_drawn_and_gaps_enlarg
 
 
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
-def test_series_are_chosen_by_name_and_a_pdf_has_pages_for_all(drawn):
+def test_series_are_chosen_by_name_and_six_are_a_page(drawn):
     names = [f"s{i}" for i in range(8)]
     frame = pd.concat(
         [pd.DataFrame({"id": name, "t": [0, 1, 2, 4], "v": [1.0, 2, 3, 5]}) for name in names]
@@ -80,7 +80,9 @@ def test_series_are_chosen_by_name_and_a_pdf_has_pages_for_all(drawn):
     answer = request.predict()
     pictures.draw_series(request, answer, chosen=["s3", "s1"])
     assert [axes.get_ylabel() for axes in drawn.pop().axes] == ["v, s3", "v, s1"]
-    pictures.draw_series(request, answer, "pdf")
+    pictures.draw_series(request, answer)
     assert [len(page.axes) for page in drawn] == [6, 2]
+    with pytest.warns(ConvCNPWarning, match="6 of 8 panels are drawn, 6 to a page"):
+        pictures.draw_series(request, answer, most_pages=1)
     with pytest.raises(TableError, match=r"to draw, got 's77'; did you mean 's7'\?"):
         pictures.draw_series(request, answer, chosen=["s77"])

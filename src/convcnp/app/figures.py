@@ -72,7 +72,7 @@ def _of_series(predictor: Predictor) -> bytes:
         name = "tide" if channels == 1 else "lynx-and-hare"
         request = predictor.request(read_upload(example(name), name, Limits()))
     assert isinstance(request, SeriesRequest)
-    return draw_series(request, request.answer())
+    return draw_series(request, request.answer())[0]
 
 
 def _light_curves(predictor: Predictor) -> tuple[np.ndarray, np.ndarray]:

@@ -270,7 +270,7 @@ def picture(
     """Return the picture that the command would draw, as PNG."""
     with warnings_heard():
         request = upload.request(question, predictor)
-        return draw_series(request, _answer(request, question, progress))
+        return draw_series(request, _answer(request, question, progress), most_pages=1)[0]
 
 
 def _answer(request: SeriesRequest, question: SeriesQuestion, progress: Progress) -> pd.DataFrame:

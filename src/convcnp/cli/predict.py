@@ -94,26 +94,31 @@ def predict_file(
         for remark in request.remarks:
             say(remark)
         # The picture before the files: if it cannot be drawn, nothing is written.
-        pictures = {} if plot is None else {plot: _drawn(request, answer, plot, draw or ())}
+        pictures = {} if plot is None else _drawn(request, answer, plot, draw or ())
     write_answer(answer, out, pictures)
-    for path in (out, plot):
-        if path is not None:
-            say(f"Wrote {path}.")
+    for path in (*([] if out is None else [out]), *pictures):
+        say(f"Wrote {path}.")
 
 
-def _drawn(request: Any, answer: pd.DataFrame, plot: Path, chosen: Sequence[str]) -> bytes:  # noqa: ANN401
-    """Draw series or a map, in the form that the file has."""
-    from convcnp.plots.drawing import form_of
+def _drawn(
+    request: Any,  # noqa: ANN401 - of series, or of points
+    answer: pd.DataFrame,
+    plot: Path,
+    chosen: Sequence[str],
+) -> dict[Path, bytes]:
+    """Draw series, on as many pages as they need, or a map, in the form that the file has."""
+    from convcnp.plots.drawing import form_of, page_paths
     from convcnp.plots.maps import draw_map
     from convcnp.plots.series import draw_series
 
     if not request.columns.inputs:
-        return draw_series(request, answer, form_of(plot), chosen)
+        pages = draw_series(request, answer, form_of(plot), chosen)
+        return dict(zip(page_paths(plot, len(pages)), pages, strict=True))
     if chosen:
         raise SettingError(
             "--draw chooses series, but these are points in the plane; leave it out."
         )
-    return draw_map(request, answer, form_of(plot))
+    return {plot: draw_map(request, answer, form_of(plot))}
 
 
 def _where(at: str | None, ahead: str | None) -> str | None:
@@ -198,8 +203,8 @@ def predict(
         typer.Option(
             "--plot",
             "--map",
-            help="Also draw the first series, or a map of points, to this PNG, SVG or PDF. A PDF "
-            "has pages for more.",
+            help="Also draw the series, or a map of points, to this PNG, SVG or PDF. Beyond six "
+            "panels there are pages: of the PDF, or files such as p-2.png.",
         ),
     ] = None,
     draw: Annotated[

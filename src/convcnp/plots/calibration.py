@@ -22,4 +22,4 @@ def draw_calibration(found: dict[str, Calibration], form: Form = "png") -> bytes
             f"{name}: {calibration.verdict.split(':')[0]}", fontsize="small", parse_math=False
         )
         axes.set_aspect("equal")
-    return as_picture([figure], form)
+    return as_picture(figure, form)

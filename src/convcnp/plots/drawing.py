@@ -120,19 +120,41 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 def as_png(figure: Figure, dpi: int = 150) -> bytes:
     """Return a figure as the content of a PNG file."""
-    return as_picture([figure], dpi=dpi)
+    return as_picture(figure, dpi=dpi)
 
 
-def as_picture(pages: Sequence[Figure], form: Form = "png", dpi: int = 150) -> bytes:
-    """Return figures as the content of a file: all of them in a PDF, else the first."""
+def as_picture(figure: Figure, form: Form = "png", dpi: int = 150) -> bytes:
+    """Return a figure as the content of a file."""
     content = io.BytesIO()
+    figure.savefig(content, dpi=dpi, format=form)
+    return content.getvalue()
+
+
+def as_pictures(pages: Sequence[Figure], form: Form = "png") -> list[bytes]:
+    """Return figures as the contents of files: all of them in one PDF, or each in one of its own.
+
+    Example:
+        >>> len(as_pictures([new_figure(1, 1), new_figure(1, 1)], "svg"))
+        2
+    """
     if form != "pdf":
-        pages[0].savefig(content, dpi=dpi, format=form)
-        return content.getvalue()
+        return [as_picture(page, form) for page in pages]
+    content = io.BytesIO()
     with import_extra("matplotlib.backends.backend_pdf", "plot").PdfPages(content) as book:
         for page in pages:
-            book.savefig(page, dpi=dpi)
-    return content.getvalue()
+            book.savefig(page, dpi=150)
+    return [content.getvalue()]
+
+
+def page_paths(path: Path, count: int) -> list[Path]:
+    """Return the files of so many pages: the first as it is named, the others numbered.
+
+    Example:
+        >>> [page.name for page in page_paths(Path("map.png"), 3)]
+        ['map.png', 'map-2.png', 'map-3.png']
+    """
+    others = (path.with_stem(f"{path.stem}-{number}") for number in range(2, count + 1))
+    return [path, *others]
 
 
 def form_of(path: Path) -> Form:

@@ -60,7 +60,7 @@ def draw_map(
             axes.set_title(f"{label}: {name}", fontsize="small", parse_math=False)
             axes.set_xlabel(table.columns.inputs[0], parse_math=False)
             axes.set_ylabel(table.columns.inputs[1], parse_math=False)
-    return as_picture([figure], form)
+    return as_picture(figure, form)
 
 
 def _aspect(table: PointsTable) -> float | Literal["auto"]:

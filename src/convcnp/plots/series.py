@@ -13,7 +13,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
-from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_picture, new_figure
+from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PANELS = 6  # of a page
-_MOST_PAGES = 20
 _LONGEST_NAME = 60  # characters
 _POINTS = 600  # of a curve
 _BINS = 1000  # of a panel, in each of which the lowest and the highest value are drawn
@@ -44,10 +43,11 @@ def draw_series(
     answer: pd.DataFrame,
     form: Form = "png",
     chosen: Sequence[str] = (),
-) -> bytes:
+    most_pages: int = 20,
+) -> list[bytes]:
     """Draw series and value columns: observations, the mean, the 90 % band, and gaps enlarged.
 
-    A PDF has as many pages as it needs, up to twenty; other forms show the first.
+    Six panels are a page: of one PDF, or a file each of other forms.
 
     Args:
         answer: What was predicted for the request; samples in it are drawn as well.
@@ -55,8 +55,7 @@ def draw_series(
     """
     table = request.table
     _check_drawable(table, request.targets)
-    most = _PANELS * (_MOST_PAGES if form == "pdf" else 1)
-    panels = _panels(request, _numbers(table, chosen))[:most]
+    panels = _shown(_panels(request, _numbers(table, chosen)), _PANELS * most_pages)
     shown = _with_curves(request, panels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
@@ -70,7 +69,18 @@ def draw_series(
             band = bands.iloc[shown.targets.rows(panel.series)]
             _draw_panel(axes, request, panel, band, answer)
         pages[-1].axes[0].legend(loc="best", frameon=False, fontsize="small")
-    return as_picture(pages, form)
+    return as_pictures(pages, form)
+
+
+def _shown(panels: list[_Panel], most: int) -> list[_Panel]:
+    if len(panels) > most:
+        warnings.warn(
+            f"{most} of {len(panels):,} panels are drawn, {_PANELS} to a page; choose series by "
+            "their names to see others.",
+            ConvCNPWarning,
+            stacklevel=3,
+        )
+    return panels[:most]
 
 
 def _draw_panel(
