@@ -6,7 +6,8 @@ from types import ModuleType
 import pytest
 
 from convcnp.errors import ConvCNPError, MissingExtraError
-from convcnp.extras import import_extra, imported_when_used
+from convcnp.extras import import_extra, imported_when_used, missing_extra
+from helpers import ROOT
 
 
 def test_an_extra_that_is_there_is_imported():
@@ -15,11 +16,20 @@ def test_an_extra_that_is_there_is_imported():
 
 def test_an_extra_that_is_not_there_is_named_with_the_way_to_get_it():
     with pytest.raises(
-        MissingExtraError, match=r"This needs nowhere, .*'convcnp\[plot\]'"
+        MissingExtraError, match=r"This needs nowhere, .*pip install .*\[plot\]'"
     ) as found:
         import_extra("nowhere.inside", "plot")
     assert isinstance(found.value, ConvCNPError)
     assert isinstance(found.value, ImportError)
+
+
+def test_the_way_to_get_an_extra_works_from_a_checkout_and_without_one(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert missing_extra("openpyxl", "excel").endswith(f"pip install -e '{ROOT}[excel]'.")
+    monkeypatch.chdir(ROOT)
+    assert missing_extra("openpyxl", "excel").endswith("pip install -e '.[excel]'.")
+    monkeypatch.setattr("convcnp.extras.__file__", str(tmp_path / "lib/convcnp/extras.py"))
+    assert missing_extra("openpyxl", "excel").endswith("pip install 'convcnp[excel]'.")
 
 
 @pytest.fixture

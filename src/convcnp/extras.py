@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +17,25 @@ def import_extra(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            f"This needs {error.name}, which is not installed; pip install 'convcnp[{extra}]'."
-        ) from error
+        raise MissingExtraError(missing_extra(str(error.name), extra)) from error
+
+
+def missing_extra(module: str, extra: str) -> str:
+    """Say that a module is not installed, and how to get it: with the package, or a checkout.
+
+    Example:
+        >>> missing_extra("openpyxl", "excel").startswith("This needs openpyxl, which is not in")
+        True
+    """
+    root = Path(__file__).parents[2]
+    is_checkout = (root / "pyproject.toml").is_file() and (root / "src").is_dir()
+    what = f"-e '{_shortest(root)}[{extra}]'" if is_checkout else f"'convcnp[{extra}]'"
+    return f"This needs {module}, which is not installed; pip install {what}."
+
+
+def _shortest(path: Path) -> str:
+    here = Path.cwd()
+    return "." if path == here else str(path)
 
 
 def imported_when_used(

@@ -206,7 +206,7 @@ def test_what_is_damaged_gets_a_sentence(content, sentence):
 def test_a_workbook_is_read_by_its_first_sheet():
     content = zipped(**{"xl/workbook.xml": ""})
     if importlib.util.find_spec("openpyxl") is None:
-        with pytest.raises(MissingExtraError, match=r"convcnp\[excel\]"):
+        with pytest.raises(MissingExtraError, match=r"pip install .*\[excel\]'"):
             parse_table(content, "t.xlsx")
         return
     book = io.BytesIO()

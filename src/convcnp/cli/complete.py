@@ -10,6 +10,7 @@ import typer
 from convcnp.cli.allocation import return_freed_memory
 from convcnp.cli.console import warnings_said
 from convcnp.errors import SettingError
+from convcnp.extras import import_extra
 from convcnp.storage import check_folder
 
 
@@ -59,7 +60,8 @@ def complete(
             "--mask, --keep or --box, or make them transparent."
         )
     predictor = load(model or default_model())
-    check_folder(out)  # to hear of it before all is predicted
+    check_folder(out)  # to hear of it before all is predicted, and of what draws the figure
+    import_extra("matplotlib", "plot")
     with warnings_said(), bar("Completing") as progress:
         completion = fill(predictor.model, given, progress=progress)
     share = given.missing.sum() / given.missing.numel()

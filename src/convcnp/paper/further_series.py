@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import DataError, MissingExtraError
+from convcnp.extras import missing_extra
 from convcnp.paper.measured_series import RealSeries, as_arrays
 
 _EXTRA = "compare"  # installs the packages whose wheels hold the data
@@ -30,9 +31,7 @@ def packaged_file(package: str, name: str, extra: str = _EXTRA) -> Path:
     try:
         held = files(package) or []
     except PackageNotFoundError as error:
-        raise MissingExtraError(
-            f"This needs {package}, which is not installed; pip install 'convcnp[{extra}]'."
-        ) from error
+        raise MissingExtraError(missing_extra(package, extra)) from error
     for path in held:
         if path.as_posix().endswith(f"/{name}"):
             return Path(str(path.locate()))
