@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,9 @@ from convcnp.cli.options import (
     Value,
 )
 from convcnp.cli.output import check_outputs, write_files
+
+if TYPE_CHECKING:
+    from convcnp.predict.calibration import Calibration
 
 
 def train(
@@ -145,7 +148,7 @@ def check(
     from convcnp.frames.columns import Columns
     from convcnp.plots.calibration import draw_calibration
     from convcnp.plots.drawing import form_of
-    from convcnp.predict.calibration import Check, table_of
+    from convcnp.predict.calibration import Check
     from convcnp.predict.zoo import load
 
     check_outputs([str(data)], None, plot)
@@ -172,8 +175,30 @@ def check(
     if as_json:
         print(json.dumps({name: one.summary for name, one in found.items()}))
         return
-    header, rows = table_of(found)
-    show_table(header, rows, caption="Shares of values inside intervals of 50 to 95 %.")
+    _show_scores(found)
     for name, one in found.items():
         print(f"{name}: {one.skill}.")
         print(f"{name}: the predicted uncertainty is {one.verdict}.")
+
+
+def _show_scores(found: dict[str, Calibration]) -> None:
+    from convcnp.core.predictive import coverage_key
+    from convcnp.predict.calibration import LEVELS
+
+    levels = (f"{level:.0%}" for level in LEVELS)
+    rows = [
+        [
+            name,
+            f"{s['values']:,}",
+            f"{s['log_likelihood']:.3f}",
+            f"{s['crps']:.4g}",
+            f"{s['error']:.4g}",
+            *(f"{s[coverage_key(level)]:.1%}" for level in LEVELS),
+        ]
+        for name, s in ((name, calibration.summary) for name, calibration in found.items())
+    ]
+    show_table(
+        ["", "Values", "Log-likelihood", "CRPS", "Error", *levels],
+        rows,
+        caption="Shares of values inside intervals of 50 to 95 %.",
+    )

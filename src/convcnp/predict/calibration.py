@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -335,27 +335,3 @@ def _joined(parts: list[Calibration]) -> Calibration:
         error=joined(lambda part: part.error),
         others=others,
     )
-
-
-def table_of(found: dict[str, Calibration]) -> tuple[Sequence[str], list[list[str]]]:
-    """Return the scores as a heading and rows, for people."""
-    heading = [
-        "",
-        "Values",
-        "Log-likelihood",
-        "CRPS",
-        "Error",
-        *(f"{level:.0%}" for level in LEVELS),
-    ]
-    rows = [
-        [
-            name,
-            f"{s['values']:,}",
-            f"{s['log_likelihood']:.3f}",
-            f"{s['crps']:.4g}",
-            f"{s['error']:.4g}",
-            *(f"{s[coverage_key(level)]:.1%}" for level in LEVELS),
-        ]
-        for name, s in ((name, calibration.summary) for name, calibration in found.items())
-    ]
-    return heading, rows
