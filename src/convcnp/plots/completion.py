@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-_MOST_ALONG_A_SIDE = 2000  # pixels that a figure shows
+_MOST_ALONG_A_SIDE = 1000  # pixels that a figure shows: a panel has half as many of its own
 
 
 def write_completion(completion: Completion | Filled, folder: Path, name: str) -> list[Path]:
