@@ -78,7 +78,14 @@ def test_a_long_table_has_one_column_of_errors():
     assert chosen(frame, channel="band", error="", value="flux", group="").errors == ()
 
 
-def test_points_in_the_plane_have_no_errors():
+def test_points_in_the_plane_have_errors_where_a_model_is_told():
+    columns = Columns(("flux",), inputs=("time", "mass"))
+    assert with_errors(FRAME, columns, Columns(), in_plane=True).errors == ("flux_err",)
+    named = Columns.named(error="flux_err")
+    assert with_errors(FRAME, columns, named, in_plane=True).errors == ("flux_err",)
+
+
+def test_points_in_the_plane_have_no_errors_elsewhere():
     assert chosen(inputs=("time", "mass"), value="flux").errors == ()
     with pytest.raises(TableError, match="points in the plane without standard errors, got 'flux_"):
         chosen(inputs=("time", "mass"), value="flux", error="flux_err")

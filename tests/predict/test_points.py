@@ -179,3 +179,26 @@ def test_what_is_no_model_of_points_says_so(general):
     with pytest.raises(SettingError, match="have two input columns, got none"):
         of_plane.predict(points_frame(20), 3)
     assert len(of_plane.predict(points_frame(20), 2, inputs=INPUTS)) == 4
+
+
+def test_known_errors_of_points_are_used_and_said():
+    random = np.random.default_rng(0)
+    x = random.uniform(0, 8, (50, 2))
+    frame = pd.DataFrame({"east": x[:, 0], "north": x[:, 1], "v": np.sin(x[:, 0]), "v_err": 0.05})
+    frame.loc[7, ["v", "v_err"]] = 30.0, 50.0
+    general, at = convcnp.load("general"), x[[7]]
+    request = general.request(frame, at, Columns.named(inputs=["east", "north"]))
+    assert "with 'v_err' as the standard errors of 'v'" in request.description
+    assert request.predict()["v_mean"][0] == pytest.approx(np.sin(x[7, 0]), abs=0.3)
+    measured = request.asked_of("measurement").predict()
+    assert measured["v_std"][0] > request.predict()["v_std"][0]
+
+
+def test_errors_are_known_on_the_globe_as_well():
+    random = np.random.default_rng(0)
+    x = random.uniform((175, 5), (185, 15), (50, 2))
+    frame = pd.DataFrame({"lon": x[:, 0], "lat": x[:, 1], "v": np.sin(x[:, 1]), "e": 0.05})
+    frame.loc[7, ["v", "e"]] = 30.0, 50.0
+    known = {"inputs": ["lon", "lat"], "value": "v"}
+    found = convcnp.load("general").predict(frame, x[[7]], error="e", **known)
+    assert found["v_mean"][0] == pytest.approx(np.sin(x[7, 1]), abs=0.4)

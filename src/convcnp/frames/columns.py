@@ -127,7 +127,7 @@ class Columns:
         else:
             time, second = self.inputs
             values = (second, *self.values)
-        errors = () if self.inputs else self.errors
+        errors = ("", *self.errors) if self.inputs and self.errors else self.errors
         return Columns(
             values=values, time=time, group=self.group, missing=self.missing, errors=errors
         )

@@ -16,7 +16,12 @@ from convcnp.frames.kinds import is_numeric, numbers
 
 
 def with_errors(
-    frame: pd.DataFrame, columns: Columns, named: Columns, learned: Columns | None = None
+    frame: pd.DataFrame,
+    columns: Columns,
+    named: Columns,
+    learned: Columns | None = None,
+    *,
+    in_plane: bool = False,
 ) -> Columns:
     """Add the columns of standard errors: those named, learned, or known by their values' names.
 
@@ -26,6 +31,7 @@ def with_errors(
     Args:
         named: What a user named.
         learned: The columns of the training table, where a model has one.
+        in_plane: Whether the model is told the errors of points in the plane as well.
 
     Example:
         >>> frame = pd.DataFrame({"t": [0.0, 1.0], "v": [1.0, 2.0], "v_err": [0.1, 0.3]})
@@ -33,12 +39,13 @@ def with_errors(
         >>> found.values, found.errors
         (('v',), ('v_err',))
     """
-    if named.errors == ("",) or (columns.inputs and not named.errors):
+    is_untold = bool(columns.inputs) and not in_plane
+    if named.errors == ("",) or (is_untold and not named.errors):
         return columns
-    if columns.inputs:
+    if is_untold:
         raise TableError(
             f"Expected points in the plane without standard errors, got {listed(named.errors)}; "
-            "errors are known of series over a time, so leave them out."
+            "only predictions of 'general' take them there, so leave them out."
         )
     # Channels of a long table may have got columns of their own already.
     is_long = bool({columns.channel, learned.channel if learned else None} - {None})

@@ -39,7 +39,9 @@ class PointsTable:
         for name in (*columns.inputs, columns.group):
             _check_column(frame, name)
         table = SeriesTable.of(with_channels(frame, columns), columns.as_series)
-        points = Ragged(np.stack([table.series.x, table.y[:, 0]], 1), table.series.starts)
+        error = None if table.series.error is None else table.series.error[:, 1:]
+        x = np.stack([table.series.x, table.y[:, 0]], 1)
+        points = Ragged(x, table.series.starts, error=error)
         return cls(
             columns=columns, labels=table.labels, series=points, y=table.y[:, 1:], table=table
         )
@@ -88,7 +90,9 @@ class PointsTable:
         """Keep the points at which one of these channels was observed, and their values."""
         y = self.y[:, channels]
         kept = ~np.isnan(y).all(1) & ~np.isnan(self.series.x).any(1)
-        return Ragged(self.series.x[kept], self.series.starts_among(kept)), y[kept]
+        starts, error = self.series.starts_among(kept), self.series.error
+        error = None if error is None else error[kept][:, channels]
+        return Ragged(self.series.x[kept], starts, error=error), y[kept]
 
     def frame(self, asked: Ragged) -> pd.DataFrame:
         """Return the table that answers begin with: sets, if there are several, and inputs."""

@@ -73,11 +73,11 @@ class Rows(Ragged):
     def of(cls, frame: pd.DataFrame, columns: Columns) -> Rows:
         """Read a table; rows in which nothing was observed are left out."""
         table = SeriesTable.of(widened(frame, columns), columns.as_series)
-        x, y = table.series.inputs, table.y
+        x, y, error = table.series.inputs, table.y, table.series.error
         if columns.inputs:
             x, y = np.concatenate([x, y[:, :1]], 1), y[:, 1:]
+            error = None if error is None else error[:, 1:]
         labels = ("",) if table.labels is None else tuple(map(str, table.labels))
-        error = table.series.error
         rows = cls(x=x, starts=table.series.starts, y=y, labels=labels, error=error)
         return rows.kept(~np.isnan(x).any(1) & ~np.isnan(y).all(1))
 

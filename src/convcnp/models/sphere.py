@@ -42,6 +42,11 @@ class OnSphere(Model):
         """The precision of the predictions, which is the model's."""
         return self.model.dtype
 
+    @property
+    def knows_errors(self) -> bool:
+        """Whether the model tells values from errors of their measurement."""
+        return self.model.knows_errors
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return what the model decodes for the points in space."""
         context, target = (in_space(x, self.longitude) for x in (task.x_context, task.x_target))
@@ -51,6 +56,7 @@ class OnSphere(Model):
                 *(context @ axes, task.y_context, target @ axes, task.y_target),
                 context_mask=task.context_mask,
                 target_mask=task.target_mask,
+                context_error=task.context_error,
             )
         )
 

@@ -106,7 +106,8 @@ def _chosen(container: Container, named: Columns) -> Columns:
         raise SettingError(
             "Points in the plane have two input columns, got none; name them with inputs=."
         )
-    return with_errors(container.frame, choose_columns(container.frame, named), named)
+    columns = choose_columns(container.frame, named)
+    return with_errors(container.frame, columns, named, in_plane=True)
 
 
 def _untrained(name: str, model: Model, table: PointsTable) -> Model:

@@ -174,3 +174,30 @@ def test_many_points_are_predicted_region_by_region(model, monkeypatch):
 def test_other_dimensions_are_refused():
     with pytest.raises(SettingError, match="takes two inputs"):
         PlaneDictionary(dim_x=1)
+
+
+def test_an_observation_weighs_by_its_known_error(model):
+    x, y = field(60)
+    middle = int(((x - 4) ** 2).sum(1).argmin())
+    wrong = np.where(np.arange(60) == middle, 40.0, y)
+    at, truth = x[[middle]], float(y[middle])
+
+    def predicted(error):
+        return model(Task.from_arrays(x, wrong, at, context_error=error))
+
+    vague = np.where(np.arange(60) == middle, 100.0, 0.05)
+    assert abs(predicted(vague).mean.item() - truth) < 0.3
+    exact = predicted(np.zeros(60))
+    assert abs(exact.mean.item() - truth) > 3
+    assert_same(exact, model(Task.from_arrays(x, wrong, at)))
+
+
+def test_predictions_are_of_the_values_behind_measurements(model):
+    random = np.random.default_rng(3)
+    x, y = field(120, seed=3)
+    noisy = y + random.standard_normal(120)
+    error = np.ones(120)
+    task = Task.from_arrays(x, noisy, AT[:5], context_error=error, target_error=np.ones(5))
+    behind = model(Task.from_arrays(x, noisy, AT[:5], context_error=error))
+    assert (behind.stddev < 0.9).all()
+    torch.testing.assert_close(model(task).variance, behind.variance + 1, rtol=0.02, atol=0.02)

@@ -16,6 +16,19 @@ from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.series import Observations
 
+ROUNDS = 4  # of finding the scale where errors are known
+
+
+def known_variance(task: Task, index: int, channel: int) -> Float[Tensor, " n"] | None:
+    """Return the variances of a channel's observations where errors are known, else nothing.
+
+    Exact observations are as good as any, and may be averaged or seen as logarithms.
+    """
+    if task.context_error is None:
+        return None
+    error = task.context_error[index, task.context_mask[index, :, channel], channel]
+    return error.double() ** 2 if (error > 0).any() else None
+
 
 class AveragedProcesses(Model):
     """Gaussian processes, averaged by how well each explains the observations, as a mixture.
@@ -46,6 +59,11 @@ class AveragedProcesses(Model):
     def dtype(self) -> torch.dtype:
         """The precision of the predictions."""
         return torch.float64
+
+    @property
+    def knows_errors(self) -> bool:
+        """Errors are part of every observation's noise; predictions are without them."""
+        return True
 
     @torch.no_grad()
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model, Rhythm
-from convcnp.models.dictionary.averaged import AveragedProcesses
+from convcnp.models.dictionary.averaged import ROUNDS, AveragedProcesses, known_variance
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
@@ -22,8 +22,6 @@ from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
 from convcnp.models.dictionary.series import prepared
 from convcnp.models.dictionary.windows import Fitted, fit
-
-_ROUNDS = 4  # of finding the scale where errors are known
 
 
 class GaussianProcessDictionary(AveragedProcesses):
@@ -79,11 +77,6 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Build the dictionary that ships: all that could be chosen is chosen."""
         return cls(dim_x, dim_y)
 
-    @property
-    def knows_errors(self) -> bool:
-        """Errors are part of every observation's noise; predictions are without them."""
-        return True
-
     def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
         """Predict one channel of one task, of which something was observed, at these inputs."""
         fitted = self._fitted(task, index, channel)
@@ -94,13 +87,10 @@ class GaussianProcessDictionary(AveragedProcesses):
         observed = task.context_mask[index, :, channel]
         if not observed.any():
             return None
-        error = task.context_error
-        variance = None if error is None else error[index, observed, channel].double() ** 2
         return self.fit(
             task.x_context[index, observed, 0],
             task.y_context[index, observed, channel],
-            # Exact observations are as good as any, and may be averaged or seen as logarithms.
-            variance if variance is not None and (variance > 0).any() else None,
+            known_variance(task, index, channel),
         )
 
     @torch.no_grad()
@@ -119,7 +109,7 @@ class GaussianProcessDictionary(AveragedProcesses):
         periods = find_periods(series.x, series.z, series.step)
         entries = entries_for(self.catalogue, periods, series.num_points)
         fitted = fit(series, entries, self.funnel, self.prior)
-        for _ in range(0 if variance is None else _ROUNDS):
+        for _ in range(0 if variance is None else ROUNDS):
             # Errors are known, but are told in units of the scale, which is found.
             known = replace(series, extra=series.extra / fitted.typical_variance)
             fitted = fit(known, entries, self.funnel, self.prior)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -9,7 +11,7 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
-from convcnp.models.dictionary.averaged import AveragedProcesses
+from convcnp.models.dictionary.averaged import ROUNDS, AveragedProcesses, known_variance
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
@@ -85,7 +87,11 @@ class PlaneDictionary(AveragedProcesses):
     def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
         """Predict one channel of one task, of which something was observed, at these inputs."""
         seen = task.context_mask[index, :, channel]
-        fitted = self.fit(task.x_context[index, seen], task.y_context[index, seen, channel])
+        fitted = self.fit(
+            task.x_context[index, seen],
+            task.y_context[index, seen, channel],
+            known_variance(task, index, channel),
+        )
         return self.components(fitted, x)
 
     @torch.no_grad()
@@ -100,7 +106,13 @@ class PlaneDictionary(AveragedProcesses):
         Args:
             variance: Known variance of every observation's error, in squared units of y.
         """
-        return fit_points(prepared_points(x, y, variance), self.entries, self.funnel, self.prior)
+        points = prepared_points(x, y, variance)
+        fitted = fit_points(points, self.entries, self.funnel, self.prior)
+        for _ in range(0 if variance is None else ROUNDS):
+            # Errors are known, but are told in units of the scale, which is found.
+            known = replace(points, extra=points.extra / fitted.typical_variance)
+            fitted = fit_points(known, self.entries, self.funnel, self.prior)
+        return fitted
 
     @torch.no_grad()
     def components(self, fitted: FittedPoints, x: Float[Tensor, "m Dx"]) -> Components:

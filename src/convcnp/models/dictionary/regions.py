@@ -127,6 +127,11 @@ class FittedPoints:
         mean, variance = posterior(found, self.entries, part, frame, at, variants)
         return mean, (variance * self.variance[:, None]).sqrt()
 
+    @property
+    def typical_variance(self) -> float:
+        """The squared scale of the process, on average over what was chosen."""
+        return float((self.weighed.weight * self.variance).sum())
+
     def students(self, x: Float[Tensor, "m d"]) -> Components:
         """Return the Student-t that each chosen variant predicts, in the user's units."""
         mean, scale = self.predict(self.points.places(x))
