@@ -14,8 +14,12 @@ from convcnp.scale.form import Asked
 MODEL = "eq-convcnp"
 
 
-def some_series(count, *, words=True, seed=0):
-    """Return irregular series with gaps in two columns, whose rows are in no order."""
+def some_series(count, *, words=True, seed=0, step="100ms"):
+    """Return irregular series with gaps in two columns, whose rows are in no order.
+
+    Times are steps of a tenth of a second, as the model knows them: one that sees a day as 86,400
+    units of its own takes fifty times as long.
+    """
     random = np.random.default_rng(seed)
     lengths = random.integers(4, 12, count)
     owner = np.repeat(np.arange(count), lengths)
@@ -23,7 +27,7 @@ def some_series(count, *, words=True, seed=0):
     frame = pd.DataFrame(
         {
             "station": [f"s{i}" for i in owner] if words else owner,
-            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(times, unit="D"),
+            "time": pd.Timestamp("2024-01-01") + times * pd.Timedelta(step),
             "temp": np.sin(times / 9 + owner) + 0.1 * random.normal(size=len(times)),
             "rain": random.gamma(2.0, 1.0, len(times)),
         }
@@ -57,7 +61,7 @@ def check_same(answers, frame, at=None, model=MODEL):
         whole = load(model).predict(frame, "gaps" if at is None else at, group="station")
     values = list(whole.columns[2:])
     whole = whole.dropna(subset=values, how="all")
-    keys = ["station", "day"]
+    keys = ["station", "time"]
     ours, theirs = (
         table.sort_values(keys, ignore_index=True)[list(whole.columns)]
         for table in (answers, whole)

@@ -46,7 +46,7 @@ def test_a_broken_file_among_good_ones_is_named_and_the_command_fails(tmp_path):
         (["--out", "answers", "--samples", "2"], "--samples is for one table"),
         (["--out", "answers", "--plot", "p.png"], "--plot is for one table"),
         (["--out", "answers", "--memory", "lots"], "memory must be at least 10MB"),
-        (["--out", "answers", "--group", "", "--time", "day"], "name it with group="),
+        (["--out", "answers", "--group", "", "--time", "time"], "name it with group="),
         (["--out", "answers", "--group", "statoin"], "did you mean 'station'"),
     ],
 )

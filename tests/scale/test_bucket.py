@@ -74,7 +74,7 @@ def test_nothing_is_nothing():
 def test_warnings_are_counted_by_kind():
     assert kind_of_warning("temp: 1,200 of 3e5 rows") == kind_of_warning("temp: 2 of 7.5 rows")
     frame = some_series(4)
-    frame.loc[0, "day"] = pd.NaT
+    frame.loc[0, "time"] = pd.NaT
     found = answered(frame, asked(at="3"))
     assert any("rows have no time" in kind for kind in found.warnings)
     assert np.all(list(found.warnings.values()))

@@ -15,7 +15,7 @@ def form_of(frame, wanted):
 
 def test_columns_are_chosen_and_named():
     form = form_of(some_series(6), asked())
-    assert (form.group, form.time, form.at) == ("station", "day", "gaps")
+    assert (form.group, form.time, form.at) == ("station", "time", "gaps")
     assert form.columns.values == ("temp", "rain")
     assert form.columns.missing == ("none",)
 
@@ -28,17 +28,17 @@ def test_numbers_that_stand_for_missing_ones_are_named_for_all_parts():
 
 
 def test_times_as_text_are_read_as_in_the_first_table():
-    frame = some_series(6)
-    text = frame.assign(day=frame["day"].dt.strftime("%d/%m/%Y"))
+    frame = some_series(6, step="1D")
+    text = frame.assign(time=frame["time"].dt.strftime("%d/%m/%Y"))
     form = form_of(text, asked())
-    few = text[frame["day"].dt.day <= 12].head(3)  # which could be months as well
-    assert form.needed(few, "b")["day"].tolist() == frame["day"][few.index].tolist()
+    few = text[frame["time"].dt.day <= 12].head(3)  # which could be months as well
+    assert form.needed(few, "b")["time"].tolist() == frame["time"][few.index].tolist()
 
 
 @pytest.mark.parametrize(
     ("wanted", "error", "sentence"),
     [
-        (Asked(MODEL, asked(group="", time="day").columns), TableError, "tells series apart in a"),
+        (Asked(MODEL, asked(group="", time="time").columns), TableError, "tells series apart in a"),
         (asked(group="station", value=["temp", "snow"]), TableError, "Expected a column 'snow'"),
         (asked(at="1:2"), TableError, "at= must be gaps, a number"),
         (Asked(MODEL, asked().columns, None, (2.0,)), SettingError, "strictly between 0 and 1"),
@@ -50,6 +50,6 @@ def test_what_cannot_be_asked_is_refused(wanted, error, sentence):
 
 
 def test_a_table_of_times_is_for_one_process(tmp_path):
-    pd.DataFrame({"day": ["2024-01-05"], "station": ["s1"]}).to_csv(tmp_path / "at.csv")
+    pd.DataFrame({"time": ["2024-01-05"], "station": ["s1"]}).to_csv(tmp_path / "at.csv")
     with pytest.raises(TableError, match=r"got the table .*at\.csv"):
         form_of(some_series(6), asked(at=str(tmp_path / "at.csv")))

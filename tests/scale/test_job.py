@@ -115,7 +115,8 @@ def test_memory_is_read():
 
 @pytest.mark.slow
 def test_a_command_killed_in_the_middle_goes_on_to_the_same_files(tmp_path):
-    lake = write_lake(tmp_path / "lake", some_series(400))
+    # Slow enough to be caught in the middle.
+    lake = write_lake(tmp_path / "lake", some_series(100, step="1D"))
     predict_files(str(lake), tmp_path / "whole", asked())
     command = [sys.executable, "-m", "convcnp", "predict", str(lake), "--model", "eq-convcnp"]
     command += ["--out", str(tmp_path / "out"), "--workers", "2", "--resume"]

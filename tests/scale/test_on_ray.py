@@ -70,14 +70,6 @@ def needs_ray():
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'convcnp[ray]'")
 
 
-@pytest.fixture(scope="module")
-def ray():
-    needs_ray()
-    ray = connect(2)
-    yield ray
-    ray.shutdown()
-
-
 def hashes(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).digest() for path in folder.glob("*.pa*")}
 

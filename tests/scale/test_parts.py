@@ -36,4 +36,4 @@ def test_every_row_is_in_one_bucket_with_its_series_and_in_order(tmp_path):
         for name, rows in bucket.groupby("station"):
             expected = frame[frame["station"] == name]
             assert np.array_equal(rows["temp"], expected["temp"], equal_nan=True)
-            assert rows["day"].tolist() == expected["day"].tolist()
+            assert rows["time"].tolist() == expected["time"].tolist()

@@ -230,7 +230,7 @@ class Predictor:
             warned of, and kept: in `attrs["warnings"]` of pandas and xarray, and in
             `Request.warnings`.
         """
-        request = self.request(data, at, *_said(**known)).asked_of(of)
+        request = self.request(data, at, *read_known(**known)).asked_of(of)
         return request.predict(quantiles=quantiles, samples=samples, seed=seed, progress=progress)
 
     def fill(
@@ -255,7 +255,7 @@ class Predictor:
             `filled` that names the values of a row that were. Arrays are answered with a dictionary
             of arrays: `time`, `values` and `filled`.
         """
-        request = self.request(data, None, *_said(**known))
+        request = self.request(data, None, *read_known(**known))
         return fill(request, max_gap, progress).table
 
     def sample(
@@ -269,7 +269,7 @@ class Predictor:
         **known: Unpack[Known],
     ) -> Any:  # noqa: ANN401
         """Draw coherent curves at the asked times, and nothing else; see `predict`."""
-        request = self.request(data, at, *_said(**known))
+        request = self.request(data, at, *read_known(**known))
         return request.sample(samples, seed=seed, progress=progress)
 
     def score(
@@ -287,7 +287,7 @@ class Predictor:
         truth = open_container(held_out).frame.reset_index(drop=True)
         if isinstance(self.source, TableSource):
             truth = widened(truth, self.source)
-        request = self.request(data, truth, *_said(**known)).asked_of("measurement")
+        request = self.request(data, truth, *read_known(**known)).asked_of("measurement")
         for name in request.columns.values:
             if name not in truth.columns:
                 raise TableError(
@@ -312,7 +312,7 @@ class Predictor:
             )
 
 
-def _said(
+def read_known(
     *,
     lower: float | None = None,
     upper: float | None = None,

@@ -33,7 +33,7 @@ MEMORY = 2**30  # bytes of each worker
 
 _PER_CELL = 8 * 32  # bytes that a cell takes while it is predicted, answers and copies included
 _BUCKETS = 16  # at least, so that workers end together
-_SAMPLE = 100_000  # rows that columns are chosen from
+SAMPLE = 100_000  # rows that columns are chosen from
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 Progress = Callable[[str, int, int, "Summary"], None]  # what is done of what, and of how many
@@ -133,6 +133,11 @@ def read_memory(text: str) -> int:
     return int(amount)
 
 
+def most_rows(form: Form, memory: int) -> int:
+    """Return the rows that may be predicted together with so many bytes."""
+    return max(1, memory // (_PER_CELL * (2 + len(form.columns.values))))
+
+
 def _check_out(layout: Layout, resume: bool) -> None:
     """Refuse a folder that holds other things, or cannot be written."""
     out = layout.out
@@ -161,12 +166,12 @@ def _begun(
 ) -> Worker:
     """Describe a job, or take the description of the one that goes on, which must be the same."""
     first = inputs.pieces[0]
-    form = Form.of(predictor, asked, first.read().head(_SAMPLE).reset_index(drop=True), first.path)
-    most_rows = max(1, memory // (_PER_CELL * (2 + len(form.columns.values))))
+    form = Form.of(predictor, asked, first.read().head(SAMPLE).reset_index(drop=True), first.path)
+    rows = most_rows(form, memory)
     path = layout.work / JOB
     known = json.loads(path.read_text()) if path.exists() else {}
-    buckets = known.get("buckets") or max(_BUCKETS, math.ceil(4 * inputs.rows / most_rows))
-    worker = Worker(form, layout, inputs.pieces, buckets, most_rows)
+    buckets = known.get("buckets") or max(_BUCKETS, math.ceil(4 * inputs.rows / rows))
+    worker = Worker(form, layout, inputs.pieces, buckets, rows)
     job = described(worker) | {"weights": _digest(predictor)}
     if known and known != job:
         changed = next(key for key in job if known.get(key) != job[key])
