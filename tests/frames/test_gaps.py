@@ -65,3 +65,12 @@ def test_steps_are_those_of_each_series():
 )
 def test_rows_may_follow_the_calendar(dates, expected):
     assert day_of_month(table(pd.to_datetime(dates))) == expected
+
+
+def test_gaps_do_not_depend_on_where_times_are_counted_from():
+    ticks = np.array([0, 2, 4, 6, 9, 11, 13, 18])  # 9 is just not a gap, 18 is one of one time
+    for shift in range(12):
+        times = pd.Timestamp("2024-01-01") + np.append(0, ticks + shift) * pd.Timedelta("100ms")
+        frame = pd.DataFrame({"t": times, "id": [0] + [1] * 8, "v": 1.0})
+        table = SeriesTable.of(frame, Columns(("v",), time="t", group="id"))
+        assert len(gaps_of(table).x) == 1

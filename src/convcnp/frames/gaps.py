@@ -42,7 +42,8 @@ def missing_rows(table: SeriesTable) -> tuple[np.ndarray, np.ndarray]:
     # Three rows show one spacing, but not that it is usual.
     enough = (series.lengths[owner] > 3) & _is_regular(step, owner)
     enough &= ~_is_change_of_clocks(table, left, step - usual)
-    inside = np.where(enough & (step > _WIDE * usual), np.round(step / usual) - 1, 0)
+    wide = _ratio(step, usual)
+    inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
     most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
     inside = np.clip(inside, 0, most).astype(np.int64)
     which = np.repeat(np.arange(len(inside)), inside)
@@ -109,10 +110,16 @@ def _usual(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
     return usual
 
 
+def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Divide, so that what is just at a limit is there wherever times are counted from."""
+    ratio: np.ndarray = np.round(part / whole, 6)
+    return ratio
+
+
 def _is_regular(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Tell of every step whether most of its series are equal, up to jitter."""
     usual = _usual(step, owner)
-    is_equal = pd.Series(np.abs(step - usual) <= _JITTER * usual)
+    is_equal = pd.Series(_ratio(np.abs(step - usual), usual) <= _JITTER)
     regular: np.ndarray = (is_equal.groupby(owner).transform("mean") > 0.5).to_numpy()
     return regular
 
