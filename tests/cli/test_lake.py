@@ -1,5 +1,8 @@
 """`convcnp predict` of folders and patterns."""
 
+import os
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -56,6 +59,48 @@ def test_what_cannot_be_asked_of_a_lake_is_refused(tmp_path, monkeypatch, more, 
     done = invoke("predict", lake, *MODEL, "--workers", 1, *more)
     assert isinstance(done.exception, ConvCNPError)
     assert sentence in str(done.exception)
+
+
+def test_a_cluster_that_does_not_answer_is_named_and_nothing_written(tmp_path):
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'convcnp[ray]'")
+    lake, out = write_lake(tmp_path / "lake", some_series(4)), tmp_path / "out"
+    ray = ["--engine", "ray", "--address", "127.0.0.1:1"]
+    done = invoke("predict", lake, "--out", out, *ray, *MODEL)
+    assert isinstance(done.exception, ConvCNPError)
+    assert "Expected a Ray cluster at 127.0.0.1:1" in str(done.exception)
+    assert not out.exists()
+
+
+def test_a_folder_that_may_not_be_written_is_named(tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o500)
+    if os.geteuid() == 0:  # whom modes do not stop
+        closed = Path("/proc")
+        if not closed.is_dir():
+            pytest.skip("an administrator may write everywhere")
+    lake = write_lake(tmp_path / "lake", some_series(4))
+    done = invoke("predict", lake, "--out", closed / "out", "--workers", 1, *MODEL)
+    assert isinstance(done.exception, ConvCNPError)
+    assert str(closed / "out") in str(done.exception)
+
+
+def test_tables_of_two_forms_are_refused_before_anything_is_answered(tmp_path):
+    lake, out = write_lake(tmp_path / "lake", some_series(6)), tmp_path / "out"
+    some_series(6).drop(columns="temp").to_parquet(lake / "f2.parquet", index=False)
+    options = ["--out", out, "--workers", 1, *MODEL]
+    done = invoke("predict", lake, *options)
+    assert isinstance(done.exception, ConvCNPError)
+    assert "f2.parquet has no column 'temp'" in str(done.exception)
+    assert not list(out.glob("*.parquet"))
+
+
+def test_a_folder_that_holds_other_things_is_left_alone(tmp_path):
+    lake, out = write_lake(tmp_path / "lake", some_series(4)), tmp_path / "out"
+    out.mkdir()
+    (out / "letter.txt").write_text("dear")
+    done = invoke("predict", lake, "--out", out, "--workers", 1, *MODEL)
+    assert "holds letter.txt; choose another" in str(done.exception)
+    assert [path.name for path in out.iterdir()] == ["letter.txt"]
 
 
 def test_options_of_many_files_are_refused_for_one(tmp_path):

@@ -32,6 +32,8 @@ def on_ray(workers: int | None = None, address: str | None = None) -> Engine:
 
         predict_files("lake/*.parquet", Path("filled"), engine=on_ray(8, "10.0.0.1:6379"))
     """
+    if address is not None:
+        connect(workers, address)  # before anything is written
     return _OnRay(workers, address)
 
 
