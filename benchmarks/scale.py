@@ -2,9 +2,9 @@
 
     python -m benchmarks.scale --out results/scale.json --short 100000 --long 200
 
-Rates are those of the machine that the file names, and of whatever else it did meanwhile: `load`
-says how many processes wanted its cores. Starting is part of them. The memory is that of the
-largest process; Ray's workers belong to another, and are not seen.
+Rates are series per second of processor time, of all processes together and without what it takes
+to start (measured on a few series): so they hold also where other work takes most of the machine,
+and are what one core does. Wall-clock time and how many processes wanted the cores stand beside.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,15 @@ import pandas as pd
 from convcnp.training.provenance import commit, hardware, versions
 
 POINTS = {"short": 20, "long": 5000}
+FEW = 16  # series, to see what starting takes
+STEP = 0.05  # between times, about, as the model knows them
 ENGINES = {
     "one process": ["--workers", "1"],
     "pool of 2": ["--workers", "2"],
     "Ray, 2 actors": ["--engine", "ray", "--workers", "2"],
 }
+_TICKS = os.sysconf("SC_CLK_TCK")  # a second
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def write_lake(folder: Path, series: int, points: int, files: int = 8) -> None:
@@ -37,28 +42,71 @@ def write_lake(folder: Path, series: int, points: int, files: int = 8) -> None:
     random = np.random.default_rng(0)
     for number, members in enumerate(np.array_split(np.arange(series), files)):
         owner = np.repeat(members, points)
-        times = np.cumsum(random.uniform(0.5, 1.5, (len(members), points)), 1).ravel()
-        values = np.sin(times / 5 + owner) + 0.1 * random.normal(size=len(times))
+        gaps = random.uniform(0.5 * STEP, 1.5 * STEP, (len(members), points))
+        times = np.cumsum(gaps, 1).ravel()
+        values = np.sin(4 * times + owner) + 0.1 * random.normal(size=len(times))
         values[random.random(len(times)) < 0.1] = np.nan
         frame = pd.DataFrame({"id": owner, "time": times, "value": values})
         frame.to_parquet(folder / f"{number}.parquet", index=False)
 
 
 def measure(lake: Path, out: Path, options: list[str], model: str) -> dict[str, float]:
-    """Run the command, and return seconds and the largest memory of one of its processes."""
+    """Run the command, and return the time and memory of it and all processes it starts."""
     command = [sys.executable, "-m", "convcnp", "predict", str(lake), "--out", str(out)]
-    started = time.perf_counter()
+    started, processor, peak = time.perf_counter(), {}, 0
     process = subprocess.Popen([*command, "--group", "id", "--model", model, *options])
-    _, status, used = os.wait4(process.pid, 0)
-    if status:
+    while process.poll() is None:
+        used = {pid: found for pid in family(process.pid) if (found := usage(pid))}
+        processor.update({pid: ticks for pid, (ticks, _) in used.items()})
+        peak = max(peak, sum(pages for _, pages in used.values()))
+        time.sleep(0.2)
+    if process.returncode:
         sys.exit(f"The command failed: {options}.")
-    seconds = time.perf_counter() - started
-    processor = used.ru_utime + used.ru_stime
     return {
-        "seconds": round(seconds, 1),
-        "processor_seconds": round(processor, 1),
-        "peak_megabytes": round(used.ru_maxrss / 1024),
+        "seconds": round(time.perf_counter() - started, 1),
+        "processor_seconds": round(sum(processor.values()) / _TICKS, 2),
+        "peak_megabytes": round(peak * _PAGE / 1e6),
     }
+
+
+def family(pid: int) -> Iterator[int]:
+    """Yield a process and those that it started, and so on."""
+    yield pid
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found = children.read_text().split()
+        except OSError:  # it has just ended
+            continue
+        for child in found:
+            yield from family(int(child))
+
+
+def usage(pid: int) -> tuple[int, int] | None:
+    """Return the ticks and resident pages of a process, unless it has ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(fields[11]) + int(fields[12]), int(fields[21])
+
+
+def compared(points: int, series: int, model: str, folder: Path) -> Iterator[dict[str, float]]:
+    """Yield what each engine takes for few series, and for all."""
+    lakes = {}
+    for count in (FEW, series):
+        lakes[count] = folder / f"{points} {count}"
+        write_lake(lakes[count], count, points)
+    for engine, options in ENGINES.items():
+        few, found = (
+            measure(lake, Path(f"{lake} {engine}"), options, model) for lake in lakes.values()
+        )
+        work = found["processor_seconds"] - few["processor_seconds"]
+        yield {
+            **{"series": series, "points": points, "engine": engine, **found},
+            "processor_seconds_to_start": few["processor_seconds"],
+            "series_per_processor_second": round((series - FEW) / work, 1),
+            "load": round(os.getloadavg()[0], 1),
+        }
 
 
 def main() -> None:
@@ -68,27 +116,14 @@ def main() -> None:
     parser.add_argument("--short", type=int, default=0, help="Series of 20 points.")
     parser.add_argument("--long", type=int, default=0, help="Series of 5,000 points.")
     parser.add_argument("--model", default="eq-convcnp")
-    parser.add_argument("--engines", default=",".join(ENGINES))
     given = parser.parse_args()
     found = []
     with tempfile.TemporaryDirectory() as temporary:
         for kind, points in POINTS.items():
-            series = getattr(given, kind)
-            if not series:
-                continue
-            lake = Path(temporary) / kind
-            write_lake(lake, series, points)
-            for engine in given.engines.split(","):
-                measured = measure(
-                    lake, Path(temporary) / f"{kind} {engine}", ENGINES[engine], given.model
-                )
-                rate = series / measured["seconds"]
-                found.append(
-                    {"series": series, "points": points, "engine": engine}
-                    | measured
-                    | {"series_per_second": round(rate, 1), "load": round(os.getloadavg()[0], 1)}
-                )
-                print(found[-1], flush=True)
+            if series := getattr(given, kind):
+                for each in compared(points, series, given.model, Path(temporary)):
+                    found.append(each)
+                    print(each, flush=True)
     about = {"model": given.model, "hardware": hardware(), "versions": versions()}
     content = {**about, "commit": commit(), "measured": found}
     given.out.write_text(json.dumps(content, indent=2) + "\n")

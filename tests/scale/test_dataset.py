@@ -66,7 +66,7 @@ def test_a_bucket_without_gaps_has_the_columns_and_no_row():
     ("frame", "known", "sentence"),
     [
         (pd.DataFrame(), {}, "Expected a dataset with rows"),
-        (some_series(3), {"group": ""}, "tells series apart in the dataset"),
+        (some_series(3), {"group": "", "time": "time"}, "tells series apart in the dataset"),
         (some_series(3), {"group": "shop"}, "Expected a column 'shop'"),
         (some_series(3), {"buckets": 0}, "buckets must be a positive number"),
     ],
