@@ -90,21 +90,26 @@ def usage(pid: int) -> tuple[int, int] | None:
     return int(fields[11]) + int(fields[12]), int(fields[21])
 
 
-def compared(points: int, series: int, model: str, folder: Path) -> Iterator[dict[str, float]]:
-    """Yield what each engine takes for few series, and for all."""
-    lakes = {}
-    for count in (FEW, series):
-        lakes[count] = folder / f"{points} {count}"
-        write_lake(lakes[count], count, points)
+def start(engine: str, model: str, folder: Path) -> float:
+    """Return the processor time that an engine takes for a few series: that to start."""
+    lake = folder / f"few {engine}"
+    write_lake(lake, FEW, POINTS["short"])
+    return measure(lake, Path(f"{lake} out"), ENGINES[engine], model)["processor_seconds"]
+
+
+def compared(
+    points: int, series: int, model: str, starts: dict[str, float], folder: Path
+) -> Iterator[dict[str, float]]:
+    """Yield what each engine takes for series of so many points."""
+    lake = folder / f"{points}"
+    write_lake(lake, series, points)
     for engine, options in ENGINES.items():
-        few, found = (
-            measure(lake, Path(f"{lake} {engine}"), options, model) for lake in lakes.values()
-        )
-        work = found["processor_seconds"] - few["processor_seconds"]
+        found = measure(lake, folder / f"{points} {engine}", options, model)
+        work = found["processor_seconds"] - starts[engine]
         yield {
             **{"series": series, "points": points, "engine": engine, **found},
-            "processor_seconds_to_start": few["processor_seconds"],
-            "series_per_processor_second": round((series - FEW) / work, 1),
+            "processor_seconds_to_start": starts[engine],
+            "series_per_processor_second": round(series / work, 1),
             "load": round(os.getloadavg()[0], 1),
         }
 
@@ -119,9 +124,11 @@ def main() -> None:
     given = parser.parse_args()
     found = []
     with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        starts = {engine: start(engine, given.model, folder) for engine in ENGINES}
         for kind, points in POINTS.items():
             if series := getattr(given, kind):
-                for each in compared(points, series, given.model, Path(temporary)):
+                for each in compared(points, series, given.model, starts, folder):
                     found.append(each)
                     print(each, flush=True)
     about = {"model": given.model, "hardware": hardware(), "versions": versions()}

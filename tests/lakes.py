@@ -1,5 +1,7 @@
 """Lakes for the tests: series over many files, and what one process makes of them."""
 
+import os
+import signal
 import warnings
 from pathlib import Path
 
@@ -67,3 +69,16 @@ def check_same(answers, frame, at=None, model=MODEL):
         for table in (answers, whole)
     )
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-6, atol=1e-6)
+
+
+class Squares:
+    """A worker that squares, or ends its process; here, where other processes find it."""
+
+    def square(self, number):
+        return {"square": number**2}
+
+    def process(self, number):
+        return {"process": os.getpid()}
+
+    def end(self, number):
+        os.kill(os.getpid(), signal.SIGKILL)

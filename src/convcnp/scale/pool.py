@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 
 from convcnp.errors import ProcessError
 from convcnp.scale.worker import Report, Worker, call
@@ -26,24 +27,48 @@ def in_one_process(
 
 def in_pool(workers: int) -> Engine:
     """Return the engine of so many processes on this machine."""
+    return _InPool(workers)
 
-    def run(worker: Worker, method: str, numbers: Sequence[int]) -> Iterator[tuple[int, Report]]:
-        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-        with ProcessPoolExecutor(workers, context, _begin, (worker,)) as pool:
-            waiting = {pool.submit(_call, method, number): number for number in numbers}
-            try:
-                for future in as_completed(waiting):
-                    yield waiting[future], future.result()
-            except BrokenProcessPool as error:
-                raise ProcessError(
-                    "Expected all workers to go on, but one was ended, perhaps for want of memory; "
-                    "the same command with resume=True goes on. Use fewer workers=, or less "
-                    "memory=."
-                ) from error
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
 
-    return run
+@dataclass
+class _InPool:
+    """Processes that stay for all that is asked of one worker: to start one takes seconds."""
+
+    workers: int
+    worker: Worker | None = None
+    pool: ProcessPoolExecutor | None = None
+
+    def __call__(
+        self, worker: Worker, method: str, numbers: Sequence[int]
+    ) -> Iterator[tuple[int, Report]]:
+        pool = self._pool_of(worker)
+        waiting = {pool.submit(_call, method, number): number for number in numbers}
+        is_done = False
+        try:
+            for future in as_completed(waiting):
+                yield waiting[future], future.result()
+            is_done = True
+        except BrokenProcessPool as error:
+            raise ProcessError(
+                "Expected all workers to go on, but one was ended, perhaps for want of memory; the "
+                "same command with resume=True goes on. Use fewer workers=, or less memory=."
+            ) from error
+        finally:
+            if not is_done:
+                self._end()
+
+    def _pool_of(self, worker: Worker) -> ProcessPoolExecutor:
+        if self.pool is None or self.worker is not worker:
+            self._end()
+            context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
+            self.pool = ProcessPoolExecutor(self.workers, context, _begin, (worker,))
+            self.worker = worker
+        return self.pool
+
+    def _end(self) -> None:
+        if self.pool is not None:
+            self.pool.shutdown(wait=False, cancel_futures=True)
+        self.pool = None
 
 
 def _begin(worker: Worker) -> None:
