@@ -159,6 +159,38 @@ def sums_table() -> str:
     return Table("", ["Over all series", *whole.header[3:]], rows).markdown()
 
 
+def scale_table() -> str:
+    """Return what one process, a pool and Ray made of many series."""
+    measured = json.loads((ROOT / "results/scale.json").read_text())["measured"]
+    rates = {(m["points"], m["engine"]): m["series_per_processor_second"] for m in measured}
+    rows = [
+        [
+            f"{m['series']:,} of {m['points']:,} points",
+            m["engine"],
+            f"{m['series_per_processor_second']:,.0f}",
+            f"{rates[m['points'], 'pool of 2'] / m['series_per_processor_second']:.2f}",
+            f"{m['processor_seconds_to_start']:.0f}",
+            f"{m['peak_megabytes']:,}",
+        ]
+        for m in measured
+    ]
+    header = ["Series", "Engine", "Series a second and core", "Time beside the pool's"]
+    return Table("", [*header, "To start, s", "Peak memory, all processes, MB"], rows).markdown()
+
+
+def scale_plan_table() -> str:
+    """Return what 10^9 rows would take at the rates that were measured on Ray."""
+    measured = json.loads((ROOT / "results/scale.json").read_text())["measured"]
+    rows = []
+    for m in measured:
+        if m["engine"].startswith("Ray"):
+            hours = 1e9 / m["points"] / m["series_per_processor_second"] / 3600
+            rows.append([f"{m['points']:,}", f"{1e9 / m['points']:,.0f}", f"{hours:,.1f}"])
+            rows[-1] += [f"{60 * hours / 8 / nodes:,.0f}" for nodes in (1, 10)]
+    header = ["Rows of a series", "Series", "Hours of a core", "Minutes on a node of 8 cores"]
+    return Table("", [*header, "On 10 nodes"], rows).markdown()
+
+
 def decisions_table() -> str:
     """Return a list of all decisions."""
     rows = []
@@ -203,6 +235,8 @@ OTHERS = {
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,
+    "scale": scale_table,
+    "scale-plan": scale_plan_table,
     "load": load_table,
     "image-budgets": image_budgets_table,
     "image-steps": image_steps_table,
