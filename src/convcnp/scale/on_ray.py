@@ -92,13 +92,13 @@ def _given_out(
 def connect(workers: int | None = None, address: str | None = None) -> Any:  # noqa: ANN401 - Ray
     """Return Ray, connected to a cluster, or to one of this machine that is started for it."""
     ray = import_extra("ray", "ray")
-    if ray.is_initialized():
-        return ray
     # Ray's workers yield to all other work, and on a busy machine come to a stop.
     os.environ.setdefault("RAY_worker_niceness", "0")
     own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _STORE}
     try:
         _knock(address)
+        if ray.is_initialized():
+            return ray
         ray.init(
             address=address,
             log_to_driver=False,
