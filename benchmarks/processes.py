@@ -25,7 +25,7 @@ FEW = 10  # steps
 
 def seconds(experiment: str, devices: int, steps: int, folder: Path) -> float:
     """Train for some steps, and return the seconds of the whole command."""
-    settings = (f"training.steps={steps}", "training.validation_tasks=1", "evaluation.num_tasks=2")
+    settings = (f"training.steps={steps}", "training.validation_tasks=2", "evaluation.num_tasks=2")
     options = [part for setting in settings for part in ("--set", setting)]
     command = [sys.executable, "-m", "convcnp", "run", experiment, "--devices", str(devices)]
     started = time.perf_counter()
