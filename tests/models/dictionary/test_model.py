@@ -219,3 +219,32 @@ def test_bands_of_few_observations_hold_what_they_promise(model):
         task = Task.from_arrays(x[::2], y[::2], x[1::2], y[1::2])
         inside.append(model(task).covers(task.y_target, 0.9).double().mean().item())
     assert 0.83 < math.fsum(inside) / len(inside) < 0.97
+
+
+@pytest.mark.parametrize("has_errors", [False, True])
+def test_series_that_differ_in_level_and_scale_are_weighed_once(monkeypatch, has_errors):
+    model, weighed = GaussianProcessDictionary(), []
+    real = GaussianProcessDictionary._weighed
+    monkeypatch.setattr(
+        GaussianProcessDictionary, "_weighed", lambda *a: weighed.append(a) or real(*a)
+    )
+    level = torch.tensor([0.0, 5.0, -3.0, 5.0], dtype=torch.float64)[:, None, None]
+    x = torch.tensor([1.0, 2.0, 7.0, 9.0], dtype=torch.float64)[:, None, None]
+    error = 0.5 * torch.where(level == 0, 1, level.abs()) if has_errors else None
+    task = Task(x, level, x + 1, context_error=error)
+    together = model.raw(task)
+    assert len(weighed) == 1
+    alone = torch.cat([model.raw(task[torch.tensor([i])]) for i in range(4)])
+    torch.testing.assert_close(together, alone, rtol=1e-12, atol=1e-12)
+
+
+def test_only_some_short_series_are_remembered():
+    model, known = GaussianProcessDictionary(), {}
+    for count in (1, 2, 33):
+        x = torch.arange(float(count), dtype=torch.float64)
+        model.fit(x, x.sin(), known=known)
+    assert len(known) == 2
+    known.update({bytes([i]): next(iter(known.values())) for i in range(62)})
+    first = next(iter(known))
+    model.fit(torch.zeros(3), torch.tensor([0.0, 1.0, 3.0]), known=known)
+    assert len(known) == 64 and first not in known

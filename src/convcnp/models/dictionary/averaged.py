@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -15,6 +16,9 @@ from convcnp.models.dictionary.components import Components, as_gaussians, bound
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.series import Observations
+
+# Takes the number of a task of a batch, that of a channel, and inputs (m, Dx).
+Answering = Callable[[int, int, Tensor], Components]
 
 ROUNDS = 4  # of finding the scale where errors are known
 
@@ -72,17 +76,18 @@ class AveragedProcesses(Model):
         raw = torch.zeros(shape, dtype=torch.float64)
         # One standard normal, until something is known.
         raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
+        answer = self.answering(task)
         for index in range(task.batch_size):
             for channel in range(task.dim_y):
                 asked = task.target_mask[index, :, channel]
                 if asked.any() and task.context_mask[index, :, channel].any():
-                    found = self.answers(task, index, channel, task.x_target[index, asked])
+                    found = answer(index, channel, task.x_target[index, asked])
                     raw[index, asked, :, channel, : len(found)] = found.packed()
         return raw.flatten(2).to(task.x_target.device)
 
     @abstractmethod
-    def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
-        """Predict one channel of one task, of which something was observed, at these inputs."""
+    def answering(self, task: Task) -> Answering:
+        """Return what predicts one channel of one task, of which something was observed."""
 
     def mixed(self, students: Components, freedom: float, seen: Observations) -> Components:
         """Return the mixture that stands for Student-t distributions, the heaviest first."""

@@ -11,7 +11,12 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model, Rhythm
-from convcnp.models.dictionary.averaged import ROUNDS, AveragedProcesses, known_variance
+from convcnp.models.dictionary.averaged import (
+    ROUNDS,
+    Answering,
+    AveragedProcesses,
+    known_variance,
+)
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
@@ -20,8 +25,10 @@ from convcnp.models.dictionary.joint import drawn
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
-from convcnp.models.dictionary.series import prepared
+from convcnp.models.dictionary.series import Series, prepared
 from convcnp.models.dictionary.windows import Fitted, fit
+
+_SHORT, _KNOWN = 32, 64  # points of series that are remembered, and how many of them
 
 
 class GaussianProcessDictionary(AveragedProcesses):
@@ -77,13 +84,20 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Build the dictionary that ships: all that could be chosen is chosen."""
         return cls(dim_x, dim_y)
 
-    def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
-        """Predict one channel of one task, of which something was observed, at these inputs."""
-        fitted = self._fitted(task, index, channel)
-        assert fitted is not None
-        return self.components(fitted, x[:, 0])
+    def answering(self, task: Task) -> Answering:
+        """Return what predicts one channel of one task; alike series are weighed once."""
+        known: dict[bytes, Fitted] = {}
 
-    def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
+        def answer(index: int, channel: int, x: Tensor) -> Components:
+            fitted = self._fitted(task, index, channel, known)
+            assert fitted is not None
+            return self.components(fitted, x[:, 0])
+
+        return answer
+
+    def _fitted(
+        self, task: Task, index: int, channel: int, known: dict[bytes, Fitted] | None = None
+    ) -> Fitted | None:
         observed = task.context_mask[index, :, channel]
         if not observed.any():
             return None
@@ -91,6 +105,7 @@ class GaussianProcessDictionary(AveragedProcesses):
             task.x_context[index, observed, 0],
             task.y_context[index, observed, channel],
             known_variance(task, index, channel),
+            known,
         )
 
     @torch.no_grad()
@@ -99,17 +114,31 @@ class GaussianProcessDictionary(AveragedProcesses):
         x: Float[Tensor, " n"],
         y: Float[Tensor, " n"],
         variance: Float[Tensor, " n"] | None = None,
+        known: dict[bytes, Fitted] | None = None,
     ) -> Fitted:
         """Weigh the entries by the observations of one series, at least one.
 
         Args:
             variance: Known variance of every observation's error, in squared units of y.
+            known: Short series by their fingerprint, to which this one is added; one that differs
+                in level and scale alone, such as another single row, is not weighed again.
         """
         series = prepared(x, y, variance)
+        if known is None or series.num_points > _SHORT:
+            return self._weighed(series, variance is not None)
+        key = series.fingerprint
+        if key not in known:
+            if len(known) == _KNOWN:
+                del known[next(iter(known))]
+            known[key] = self._weighed(series, variance is not None)
+        found = known[key]
+        return replace(found, series=replace(series, extra=found.series.extra))
+
+    def _weighed(self, series: Series, has_errors: bool) -> Fitted:
         periods = find_periods(series.x, series.z, series.step)
         entries = entries_for(self.catalogue, periods, series.num_points)
         fitted = fit(series, entries, self.funnel, self.prior)
-        for _ in range(0 if variance is None else ROUNDS):
+        for _ in range(ROUNDS if has_errors else 0):
             # Errors are known, but are told in units of the scale, which is found.
             known = replace(series, extra=series.extra / fitted.typical_variance)
             fitted = fit(known, entries, self.funnel, self.prior)

@@ -11,7 +11,7 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
-from convcnp.models.dictionary.averaged import ROUNDS, AveragedProcesses, known_variance
+from convcnp.models.dictionary.averaged import ROUNDS, Answering, AveragedProcesses, known_variance
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
@@ -84,15 +84,19 @@ class PlaneDictionary(AveragedProcesses):
         """Return itself, or the dictionary of the globe."""
         return self if longitude is None else plane_dictionary(self.dim_y, longitude)
 
-    def answers(self, task: Task, index: int, channel: int, x: Float[Tensor, "m Dx"]) -> Components:
-        """Predict one channel of one task, of which something was observed, at these inputs."""
-        seen = task.context_mask[index, :, channel]
-        fitted = self.fit(
-            task.x_context[index, seen],
-            task.y_context[index, seen, channel],
-            known_variance(task, index, channel),
-        )
-        return self.components(fitted, x)
+    def answering(self, task: Task) -> Answering:
+        """Return what predicts one channel of one task, of which something was observed."""
+
+        def answer(index: int, channel: int, x: Tensor) -> Components:
+            seen = task.context_mask[index, :, channel]
+            fitted = self.fit(
+                task.x_context[index, seen],
+                task.y_context[index, seen, channel],
+                known_variance(task, index, channel),
+            )
+            return self.components(fitted, x)
+
+        return answer
 
     @torch.no_grad()
     def fit(

@@ -117,6 +117,13 @@ class Series(Observations):
     step: float | None  # of the lattice in gaps, if all times lie on one
 
     @property
+    def fingerprint(self) -> bytes:
+        """All that the weights of entries depend on: not the level, nor the scale."""
+        volume = self.log_volume - self.log_volume[:1]  # of one form against the other
+        parts = [self.x, self.z, self.count, self.extra, self.scatter, volume]
+        return torch.cat([part.flatten() for part in parts]).numpy().tobytes()
+
+    @property
     def span(self) -> float:
         """Return the time from the first to the last observation, in gaps."""
         return float(self.x[-1] - self.x[0])
