@@ -16,7 +16,15 @@ from convcnp.paper import comparison
 from convcnp.paper.baselines.celerite import Celerite
 from convcnp.paper.baselines.components import Components
 from convcnp.paper.baselines.interpolation import Interpolation, linear
-from convcnp.paper.comparison import METHODS, NamedMethod, compare, score, scores, set_up
+from convcnp.paper.comparison import (
+    METHODS,
+    NamedMethod,
+    ToldErrors,
+    compare,
+    score,
+    scores,
+    set_up,
+)
 from convcnp.paper.real_series import real_series
 from convcnp.paper.removals import REMOVALS
 from convcnp.predict.user_units import InUserUnits
@@ -62,6 +70,23 @@ def test_a_method_is_told_what_it_can_use_of_a_series():
     plain = constant(0.0, 1.0)
     assert set_up(plain, series, removed) is plain
     assert scores(series, Components(), ["middle"]) is None
+
+
+def test_errors_are_told_to_models_that_ask_for_them_and_not_to_others():
+    series = real_series("supernova")
+    removed = REMOVALS["random"].choose(series.num_points, seeded(0))
+    told, task = ToldErrors("gp-dictionary"), series.without(removed)
+    assert task.context_error is None
+    with_errors = set_up(told, series, removed)(task)
+    hidden = removed.numpy()
+    expected = Task.from_arrays(
+        *(series.times[~hidden], series.values[~hidden], series.times[hidden]),
+        context_error=series.errors[~hidden],
+        target_error=series.errors[hidden],
+    )
+    assert torch.equal(with_errors.stddev, told(expected).stddev)
+    assert not torch.equal(with_errors.stddev, told(task).stddev)
+    assert set_up(told, real_series("hare"), REMOVALS["middle"].choose(91, seeded(0))) is None
 
 
 def test_a_method_that_cannot_take_a_series_leaves_no_result(tmp_path):

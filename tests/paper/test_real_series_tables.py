@@ -137,6 +137,26 @@ def test_the_summary_counts_by_removal_and_group(tmp_path):
     assert found["middle", general] == ["0", "—", "—", "—", "—", "—", "—"]
 
 
+def test_models_stand_beside_themselves_told_the_errors(tmp_path):
+    told = {
+        "general-errors": ((-4.4, 12.0, 0.9, 0.02), (-5.1, 12.0, 0.8, 0.02)),
+        "dictionary-errors": ((-4.0, 9.0, 0.9, 0.02), (-4.0, 9.0, 0.8, 0.02)),
+        "dictionary": ((-5.0, 9.5, 0.9, 0.02), (-5.0, 9.5, 0.8, 0.02)),
+    }
+    write_series(tmp_path, "hare", **HARE, **told)
+    write_series(tmp_path, "lynx", **HARE)
+    table = REAL_SERIES["real-series-errors"](tmp_path)
+    assert [row[:3] for row in table.rows[:-2]] == [
+        ["hare", "91", "random"],
+        ["hare", "91", "blocks"],
+    ]
+    assert table.rows[0][3:] == ["-4.50", "-4.40", "-5.00", "-4.00"]
+    assert [row[3:] for row in table.rows[-2:]] == [
+        ["", "1 of 2", "", "2 of 2"],
+        ["", "1 of 2", "", "2 of 2"],
+    ]
+
+
 def test_a_table_without_results_says_how_to_make_them(tmp_path):
     for name in REAL_SERIES:
         with pytest.raises(ResultError, match="got none; run `convcnp compare`"):

@@ -29,6 +29,16 @@ def drawn(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
+def test_known_errors_are_drawn_as_bars(drawn):
+    table = pd.DataFrame({"t": [0.0, 1, 2, 3], "v": [1.0, 2, 2, 1], "v_err": [0.5, 0.25, 1, 0]})
+    request = convcnp.load("general").request(table, [1.5])
+    pictures.draw_series(request, request.predict())
+    _, bars = drawn[0].axes[0].collections
+    ends = [segment[:, 1].tolist() for segment in bars.get_segments()]
+    assert ends == [[0.5, 1.5], [1.75, 2.25], [1.0, 3.0], [1.0, 1.0]]
+
+
+@pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
 def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     asked = pd.DataFrame({"id": ["b", "a", "b"], "t": [2.0, 1.5, 1.0]})
     request = convcnp.load("general").request(TABLE, asked)

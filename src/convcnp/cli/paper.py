@@ -42,7 +42,8 @@ def compare(
         list[str] | None,
         typer.Option(
             help="general, gp, celerite, components, seasonal-naive, splines or linear; all if "
-            "left out. Repeatable."
+            "left out. Or general-errors and dictionary-errors, which are told the published "
+            "errors of series that have them. Repeatable."
         ),
     ] = None,
     removals: Annotated[

@@ -61,6 +61,24 @@ def _shipped(name: str) -> Method:
     return InUserUnits(predictor.model, predictor.experiment.source())
 
 
+class ToldErrors:
+    """A shipped model that is told the published errors of a series; others it does not take."""
+
+    def __init__(self, name: str) -> None:
+        self.method = _shipped(name)
+
+    def __call__(self, task: Task) -> Predictive:
+        """Predict a task, with its errors if it has any."""
+        return self.method(task)
+
+    def for_series(self, series: RealSeries, removed: Tensor) -> Method | None:
+        """Return the method for what is left of a series with errors."""
+        if series.errors is None:
+            return None
+        told = series.without(removed, errors=series.errors)
+        return lambda task: self.method(told)
+
+
 METHODS = {
     "general": NamedMethod("General model", lambda: _shipped(GENERAL_MODEL)),
     "dictionary": NamedMethod("Dictionary alone", lambda: _shipped("gp-dictionary")),
@@ -72,6 +90,13 @@ METHODS = {
     "splines": NamedMethod("Cubic splines", lambda: Interpolation(cubic_spline)),
     "linear": NamedMethod("Linear interpolation", lambda: Interpolation(linear)),
 }
+TOLD_ERRORS = {
+    "general-errors": NamedMethod("General model, told errors", lambda: ToldErrors(GENERAL_MODEL)),
+    "dictionary-errors": NamedMethod(
+        "Dictionary, told errors", lambda: ToldErrors("gp-dictionary")
+    ),
+}  # for series with published errors
+_ALL = METHODS | TOLD_ERRORS
 
 
 def compare(
@@ -91,10 +116,10 @@ def compare(
         report: Called after every method on every series, with both names and the scores.
     """
     check_known("series", series, SERIES)
-    check_known("methods", methods, METHODS)
+    check_known("methods", methods, _ALL)
     check_known("removals", removals, REMOVALS)
     where = {"removals": list(removals), **origin(PACKAGES)}
-    ready = {name: _warmed(METHODS[name].build()) for name in methods}
+    ready = {name: _warmed(_ALL[name].build()) for name in methods}
     paths = []
     for name in series:
         measured = real_series(name)
@@ -185,7 +210,7 @@ def merge(
     content = {
         "name": f"{path.parent.name}/{path.stem}",
         **about,
-        "methods": dict(sorted(known.items(), key=lambda item: _place(item[0], METHODS))),
+        "methods": dict(sorted(known.items(), key=lambda item: _place(item[0], _ALL))),
     }
     with writing(path.parent):
         write_atomically(path, (json.dumps(content, indent=2) + "\n").encode())

@@ -88,11 +88,17 @@ class RealSeries:
                 return tuple(s for s in seasons if 2 * s * step <= np.ptp(self.times) + step)
         return ()
 
-    def without(self, removed: Bool[Tensor, " points"]) -> Task:
-        """Return the task of predicting the removed points from the others, in its own units."""
+    def without(self, removed: Bool[Tensor, " points"], errors: Array | None = None) -> Task:
+        """Return the task of predicting the removed points from the others, in its own units.
+
+        Args:
+            errors: Standard errors of all points, if the task is to have them.
+        """
         hidden = removed.numpy()
         return Task.from_arrays(
-            *(self.times[~hidden], self.values[~hidden], self.times[hidden], self.values[hidden])
+            *(self.times[~hidden], self.values[~hidden], self.times[hidden], self.values[hidden]),
+            context_error=None if errors is None else errors[~hidden],
+            target_error=None if errors is None else errors[hidden],
         )
 
 

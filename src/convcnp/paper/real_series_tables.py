@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from convcnp.core.predictive import coverage_key
 from convcnp.errors import ResultError
-from convcnp.paper.comparison import METHODS
+from convcnp.paper.comparison import METHODS, TOLD_ERRORS
 from convcnp.paper.real_series import FIRST_SERIES, SERIES
 from convcnp.paper.removals import FORECAST, GAPS, REMOVALS
 from convcnp.paper.table import Table
@@ -162,6 +162,31 @@ def summary_table(folder: Path) -> Table:
     return Table("Summary of the comparison on real series", header, lines)
 
 
+def errors_table(folder: Path) -> Table:
+    """Build a row per series with published errors and removal: models that are told, or not."""
+    pairs = {name: name.removesuffix("-errors") for name in TOLD_ERRORS}
+    rows = [row for row in read_rows(folder) if pairs.keys() & row.scores.keys()]
+    header = ["Series", "Points", "Removed"]
+    for told, untold in pairs.items():
+        header += [METHODS[untold].label, TOLD_ERRORS[told].label]
+    lines = []
+    for row in rows:
+        cells = []
+        for told, untold in pairs.items():
+            cells += [number(row.value(name, LIKELIHOOD), ".2f") for name in (untold, told)]
+        lines.append([row.series, str(row.num_points), row.removal, *cells])
+    for measure, sign in ((LIKELIHOOD, 1), (CRPS, -1)):
+        cells = [_better(Rows(rows), told, untold, measure, sign) for told, untold in pairs.items()]
+        label = f"{measure.title.split(' ')[0]} better with errors"
+        lines.append([label, "", "", *(cell for pair in cells for cell in ("", pair))])
+    return Table("Log-likelihood per removed point, told errors or not", header, lines)
+
+
+def _better(rows: Rows, told: str, untold: str, measure: Measure, sign: int) -> str:
+    found = [sign * a > sign * b for a, b in rows.pairs(told, untold, measure)]
+    return f"{sum(found)} of {len(found)}"
+
+
 def _summary(kind: str, method: str, rows: Rows) -> list[str]:
     return [
         *(kind, METHODS[method].label, str(len(rows.rows))),
@@ -192,4 +217,5 @@ REAL_SERIES: dict[str, Callable[[Path], Table]] = {
     "real-series-seconds": partial(score_table, SECONDS),
     "real-series-forecast": forecast_table,
     "real-series-summary": summary_table,
+    "real-series-errors": errors_table,
 }

@@ -88,13 +88,15 @@ def _draw_panel(
 ) -> None:
     table, i, value = request.table, panel.series, panel.value
     rows = table.series.rows(i)
-    x, y = table.series.x[rows], table.y[rows, table.columns.values.index(value)]
+    channel, errors = table.columns.values.index(value), table.series.error
+    x, y = table.series.x[rows], table.y[rows, channel]
+    error = np.zeros_like(y) if errors is None else errors[rows, channel]
     asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
     answer = answer.iloc[request.targets.rows(i)]
     if panel.part is not None:
         low, high = panel.part
         inside = (x >= low) & (x <= high)
-        x, y = x[inside], y[inside]
+        x, y, error = x[inside], y[inside], error[inside]
         edges = table.axis.times(np.array([low, high]))
         band = band[(band[table.time] >= edges[0]) & (band[table.time] <= edges[1])]
         inside = (asked >= low) & (asked <= high)
@@ -102,7 +104,11 @@ def _draw_panel(
     kept = _thinned(x, y)
     label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
     _draw_band(axes, band, table.time, value)
-    axes.plot(table.axis.times(x[kept]), y[kept], "o", color=BLACK, markersize=2.5, label=label)
+    times = table.axis.times(x[kept])
+    axes.plot(times, y[kept], "o", color=BLACK, markersize=2.5, label=label)
+    if error.any():
+        bars = y[kept] - error[kept], y[kept] + error[kept]
+        axes.vlines(times, *bars, color=BLACK, linewidth=0.6, alpha=0.6, label="standard error")
     _draw_samples(axes, asked, answer, table.time, value)
     name = value if table.labels is None else f"{value}, {table.labels[i]}"
     name = name if panel.part is None else f"{name}: a gap"

@@ -198,6 +198,30 @@ def test_an_observation_of_large_known_error_hardly_counts(model):
     assert abs(mean(moved, None) - mean(y, None)) > 0.5
 
 
+def measured(seed: int, too_small: float) -> tuple[np.ndarray, ...]:
+    """Return times, values of a wave, errors told too small by a factor, and what is hidden."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 40, 40))
+    error = np.exp(rng.uniform(np.log(0.1), np.log(1.5), 40))
+    y = np.sin(x / 3 + seed) + error * rng.standard_normal(40)
+    return x, y, error / too_small, np.arange(40) % 4 == 1
+
+
+@pytest.mark.parametrize("too_small", [1.0, 2.0])
+def test_errors_that_differ_raise_the_log_likelihood_even_if_they_are_too_small(model, too_small):
+    gains = []
+    for seed in range(3):
+        x, y, error, hidden = measured(seed, too_small)
+        told = Task.from_arrays(
+            *(x[~hidden], y[~hidden], x[hidden], y[hidden]),
+            context_error=error[~hidden],
+            target_error=error[hidden],
+        )
+        scores = [model(t).log_likelihood(t.y_target).item() for t in (told, told.without_errors())]
+        gains.append(scores[0] - scores[1])
+    assert np.mean(gains) > 0.1
+
+
 def test_the_plane_is_refused():
     with pytest.raises(SettingError, match="one input dimension, got dim_x = 2"):
         GaussianProcessDictionary(dim_x=2)
