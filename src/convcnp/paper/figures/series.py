@@ -48,7 +48,7 @@ PREY, PREDATORS = BLUE, ORANGE
 def _predators_and_prey(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw two simulations and the lynx-hare series: a row per model."""
     models = {
-        "figure3": ["convcnp", "broad-convcnp", "broad-convcnpxl"],
+        "figure3": ["convcnp", "broad-convcnp", "broad-convcnpxl", "broad-dictionary"],
         "figure3-attncnp": ["attncnp"],
     }
     rows = shelf.known("figure3", models[name], "lotka-volterra-{row}")
