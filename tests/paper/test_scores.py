@@ -9,6 +9,7 @@ import torch
 from convcnp import GaussianPredictive, Task
 from convcnp.data import lynx_hare
 from convcnp.data.functions import GPSource
+from convcnp.data.fur_counts import FurCounts
 from convcnp.data.lotka_volterra import LotkaVolterraSource
 from convcnp.data.plasticc import FLUX_SCALE, PlasticcSource
 from convcnp.models.cnp import CNP
@@ -26,6 +27,13 @@ def standard(task):
     return GaussianPredictive(zero, zero + 1, task.target_mask)
 
 
+class Standard(CNP):
+    """Predict likewise, as a model."""
+
+    def forward(self, task):
+        return standard(task)
+
+
 def test_the_constant_prediction_is_the_contexts_mean_and_deviation():
     nan = float("nan")
     task = Task.from_arrays([0, 1, 2], [[1.0, 5.0], [3.0, nan], [nan, 9.0]], [7.0, 8.0])
@@ -34,9 +42,8 @@ def test_the_constant_prediction_is_the_contexts_mean_and_deviation():
     assert predictive.stddev.tolist() == [[[1.0, 2.0]] * 2]
 
 
-def test_real_years_are_scored_in_thousands_and_simulations_counted():
-    found = predator_prey(standard, LotkaVolterraSource(), SETTINGS)
-    assert found["simulations"]["runs"] == 1000
+def test_real_years_are_scored_in_thousands():
+    found = predator_prey(standard)
     _, populations = lynx_hare.series()
     hidden = populations[1881 - 1845 : 1899 - 1845]
     # In thousands the prediction is a Gaussian with a deviation of a hundred.
@@ -140,8 +147,19 @@ def test_other_models_have_no_further_scores():
     assert further_scores(CNP(), GPSource(), SETTINGS) == {}
 
 
-def test_further_scores_are_found_by_the_source():
-    assert "lynx_hare" in further_scores(CNP(dim_y=2), LotkaVolterraSource(), SETTINGS)
+def test_further_scores_are_found_by_the_source_and_simulations_counted():
+    found = further_scores(CNP(dim_y=2), LotkaVolterraSource(), SETTINGS)
+    assert found["simulations"]["runs"] == 1000
+    assert "lynx_hare" in found
+
+
+def test_fur_counts_are_predicted_in_units_of_the_years_given():
+    found = further_scores(Standard(dim_y=2), FurCounts(), SETTINGS)["lynx_hare"]["interval"]
+    task = lynx_hare.hidden()
+    mean, stddev = task.y_context.mean(1), task.y_context.std(1) * (1 + 2 / 73)
+    away = (task.y_target - mean) / stddev
+    expected = (-0.5 * away**2 - stddev.log() - 0.5 * math.log(2 * math.pi)).sum(2).mean()
+    assert found["log_likelihood"] == pytest.approx(expected.item() - 2 * math.log(100), abs=1e-5)
 
 
 def test_light_curves_have_further_scores_too(source):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum
 from functools import cache
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ UNIT = 100.0
 _PATIENCE = 10_000  # runs in a row that may be rejected before we give up
 
 Range = tuple[float, float]
+_Function = TypeVar("_Function", bound=Callable[..., typing.Any])
 
 
 class Outcome(IntEnum):
@@ -157,10 +158,15 @@ Simulator = Callable[
 
 @cache
 def simulator() -> Simulator:
-    """Return `gillespie`, compiled; other threads run on while it works."""
+    """Return `gillespie`, compiled."""
+    return compiled(gillespie)
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile a simulation; other threads run on while it works."""
     numba = import_extra("numba", "simulation")
     # Unwrapped: in the tests a check of its annotations is wrapped around it.
-    return typing.cast(Simulator, numba.njit(nogil=True, cache=True)(inspect.unwrap(gillespie)))
+    return typing.cast(_Function, numba.njit(nogil=True, cache=True)(inspect.unwrap(function)))
 
 
 @dataclass(frozen=True)

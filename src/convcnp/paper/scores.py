@@ -16,9 +16,10 @@ from torch import Tensor
 from convcnp.core.predictive import GaussianPredictive, Predictive, coverage_key
 from convcnp.core.task import Task
 from convcnp.data import lynx_hare
+from convcnp.data.fur_counts import FurCounts
 from convcnp.data.lotka_volterra import UNIT, LotkaVolterraSource
 from convcnp.data.plasticc import FLUX_MEAN, FLUX_SCALE, PlasticcSource
-from convcnp.data.source import Source, seeded
+from convcnp.data.source import NamedSource, Source, seeded
 from convcnp.models.base import Model
 from convcnp.paper.baselines import kaggle_gp
 from convcnp.training.evaluation import TEST_SEEDS, fixed_tasks, mean_and_error
@@ -39,23 +40,23 @@ def further_scores(model: Model, source: Source, settings: EvaluationSettings) -
         return model(task.to(device)).to("cpu")
 
     if isinstance(source, LotkaVolterraSource):
-        return predator_prey(predict, source, settings)
+        simulations = source.census(CENSUS, seeded(TEST_SEEDS[settings.seed]))
+        return {"simulations": simulations, **predator_prey(predict)}
+    if isinstance(source, FurCounts):
+        return predator_prey(lambda task: in_units_of(source, predict, task))
     if isinstance(source, PlasticcSource):
         return light_curves(predict, source, settings)
     return {}
 
 
-def predator_prey(
-    predict: Predict, source: LotkaVolterraSource, settings: EvaluationSettings
-) -> dict[str, Any]:
-    """Count how simulations end, and give the model the real series."""
+def predator_prey(predict: Predict) -> dict[str, Any]:
+    """Give a model of simulations the real series."""
     tasks = {
         "interval": lynx_hare.hidden(),
         "every_interval": lynx_hare.every_interval(),
         "last_years": lynx_hare.last_years(),
     }
     return {
-        "simulations": source.census(CENSUS, seeded(TEST_SEEDS[settings.seed])),
         "lynx_hare": {name: _on_real_years(predict, task) for name, task in tasks.items()},
         "constant": {
             "lynx_hare": {name: _on_real_years(constant, task) for name, task in tasks.items()}
@@ -120,9 +121,13 @@ def light_curves(
 
 def predict_fluxes(predict: Predict, source: PlasticcSource, task: Task) -> Predictive:
     """Predict days and fluxes by a model that sees them in its source's units."""
-    seen = task if source.errors else task.without_errors()
-    units = source.normaliser.units(seen)
-    return units.to_user(task.x_target, predict(units.to_model(seen)))
+    return in_units_of(source, predict, task if source.errors else task.without_errors())
+
+
+def in_units_of(source: NamedSource, predict: Predict, task: Task) -> Predictive:
+    """Predict a task in its own units by a model that sees it in those of its source."""
+    units = source.normaliser.units(task)
+    return units.to_user(task.x_target, predict(units.to_model(task)))
 
 
 def in_papers_units(predictive: Predictive) -> Predictive:

@@ -120,6 +120,7 @@ SOURCES: Catalogue[NamedSource] = Catalogue(
         "simulated-fields": _source("data.simulated_fields:SimulatedFields"),
         "lotka-volterra": _source("data.lotka_volterra:LotkaVolterraSource"),
         "lotka-volterra-broad": _broad_lotka_volterra,
+        "fur-counts": _source("data.fur_counts:FurCounts"),
         "plasticc": _source("data.plasticc:PlasticcSource"),
         "table": _source("data.table:TableSource"),
         "mnist": _source("data.images.mnist:Mnist"),

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from convcnp.core.grid import ranges
+from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.data import lynx_hare
+from convcnp.data.fur_counts import FurCounts
 from convcnp.data.lotka_volterra import (
     CHANNELS,
     UNIT,
@@ -24,7 +28,7 @@ from convcnp.data.source import seeded
 from convcnp.models.base import Model
 from convcnp.paper.baselines import kaggle_gp
 from convcnp.paper.figures.shelf import Shelf
-from convcnp.paper.scores import predict_fluxes
+from convcnp.paper.scores import Predict, in_units_of, predict_fluxes
 from convcnp.plots.drawing import (
     BLUE,
     ORANGE,
@@ -37,6 +41,7 @@ from convcnp.plots.drawing import (
     limit_to,
     new_figure,
 )
+from convcnp.predict.predictor import Predictor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,62 +53,99 @@ PREY, PREDATORS = BLUE, ORANGE
 def _predators_and_prey(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw two simulations and the lynx-hare series: a row per model."""
     models = {
-        "figure3": ["convcnp", "broad-convcnp", "broad-convcnpxl", "broad-dictionary"],
-        "figure3-attncnp": ["attncnp"],
+        "figure3": [
+            *("lotka-volterra-convcnp", "lotka-volterra-broad-convcnp"),
+            *("lotka-volterra-broad-convcnpxl", "lotka-volterra-broad-dictionary"),
+            "fur-counts-convcnp-ours",
+        ],
+        "figure3-attncnp": ["lotka-volterra-attncnp"],
     }
-    rows = shelf.known("figure3", models[name], "lotka-volterra-{row}")
+    rows = shelf.known("figure3", models[name], "{row}")
     figure = new_figure(len(rows), 4)
     for row, start in zip(rows, range(0, 4 * len(rows), 4), strict=True):
-        predictor = shelf.load("figure3", f"lotka-volterra-{row}")
-        source = predictor.experiment.source()
-        assert isinstance(source, LotkaVolterraSource)
-        rng = numpy_generator(seeded(seed))
+        predictor, label = shelf.load("figure3", row), row.removeprefix("lotka-volterra-")
         *simulated, gap, future = figure.axes[start : start + 4]
-        for axes, run in zip(simulated, source.kept_runs(rng), strict=False):
-            _draw_simulation(axes, predictor.model, run, rng)
-            axes.set_title(f"{row}: simulation", fontsize="small")
-        _draw_gap(gap, predictor.model)
-        gap.set_title(f"{row}: hare and lynx, years hidden", fontsize="small")
-        _draw_forecast(future, predictor.model)
-        future.set_title(f"{row}: forecast", fontsize="small")
-        simulated[0].set_ylabel("hundred thousands")
+        predict = _draw_simulations(simulated, predictor, numpy_generator(seeded(seed)))
+        for axes in simulated:
+            axes.set_title(f"{label}: simulation", fontsize="small")
+        _draw_gap(gap, predict)
+        gap.set_title(f"{label}: hare and lynx, years hidden", fontsize="small")
+        _draw_forecast(future, predict)
+        future.set_title(f"{label}: forecast", fontsize="small")
+        is_counted = isinstance(predictor.source, FurCounts)
+        simulated[0].set_ylabel("multiples of the mean" if is_counted else "hundred thousands")
     draw_legend(figure)
     return figure
 
 
-def _draw_simulation(axes: Axes, model: Model, run: Run, rng: np.random.Generator) -> None:
-    times = run.end * rng.random(40)
-    x_context, y_context = (torch.from_numpy(v)[None] for v in (times[:, None], run.at(times)))
-    x = dense_targets(0, run.end)
-    task = Task(x_context, y_context / UNIT, x)
-    truth = run.at(x[0, :, 0].numpy()) / UNIT
+def _draw_simulations(
+    panels: Sequence[Axes], predictor: Predictor, rng: np.random.Generator
+) -> Predict:
+    """Draw simulations of a model's own, and return how it predicts populations."""
+    source, model = predictor.source, predictor.model
+    if isinstance(source, LotkaVolterraSource):
+        for axes, run in zip(panels, source.kept_runs(rng), strict=False):
+            at, end = _in_units(run), run.end
+            _draw_simulation(axes, model, at, end * rng.random(40), dense_targets(0, end))
+        return model
+    assert isinstance(source, FurCounts)
+
+    def predict(task: Task) -> Predictive:
+        return in_units_of(source, model, task)
+
+    years = torch.arange(91.0, dtype=torch.float64)[None, :, None]
+    for axes, counts in zip(panels, source.counts(len(panels), rng), strict=True):
+        seen = np.sort(rng.permutation(91)[:40]).astype(np.float64)
+        _draw_simulation(axes, predict, _yearly(counts), seen, years)
+    return predict
+
+
+def _in_units(run: Run) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda times: run.at(times) / UNIT
+
+
+def _yearly(counts: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda years: counts[years.astype(np.int64)]
+
+
+def _draw_simulation(
+    axes: Axes,
+    predict: Predict,
+    at: Callable[[np.ndarray], np.ndarray],
+    times: np.ndarray,
+    x: Float[Tensor, "1 M 1"],
+) -> None:
+    """Draw populations that are known everywhere, given at some times, predicted at others."""
+    x_context, y_context = (torch.from_numpy(v)[None] for v in (times[:, None], at(times)))
+    task = Task(x_context, y_context, x)
+    truth = at(x[0, :, 0].numpy())
     for channel, color in enumerate((PREY, PREDATORS)):
         axes.plot(x[0, :, 0], truth[:, channel], color=color, linewidth=0.6)
-    _draw_populations(axes, model, task)
+    _draw_populations(axes, predict, task)
 
 
-def _draw_gap(axes: Axes, model: Model) -> None:
+def _draw_gap(axes: Axes, predict: Predict) -> None:
     """Draw the lynx-hare series with hidden years."""
     hidden = lynx_hare.hidden()
     x = dense_targets(0, lynx_hare.LAST_YEAR - lynx_hare.FIRST_YEAR)
-    _draw_populations(axes, model, Task(hidden.x_context, hidden.y_context, x))
+    _draw_populations(axes, predict, Task(hidden.x_context, hidden.y_context, x))
     for channel, color in enumerate((PREY, PREDATORS)):
         draw_targets(axes, hidden, channel=channel, color=color)
     axes.set_xlabel(f"years since {lynx_hare.FIRST_YEAR}")
 
 
-def _draw_forecast(axes: Axes, model: Model) -> None:
+def _draw_forecast(axes: Axes, predict: Predict) -> None:
     """Draw the end of the whole series, and as many years beyond it as were hidden."""
     end = lynx_hare.LAST_YEAR - lynx_hare.FIRST_YEAR
     x = dense_targets(end - 2 * lynx_hare.LENGTH, end + lynx_hare.LENGTH)
-    _draw_populations(axes, model, lynx_hare.asked_at(x[0, :, 0] + lynx_hare.FIRST_YEAR))
+    _draw_populations(axes, predict, lynx_hare.asked_at(x[0, :, 0] + lynx_hare.FIRST_YEAR))
     axes.set_xlim(x.min().item(), x.max().item())
     axes.set_xlabel(f"years since {lynx_hare.FIRST_YEAR}")
 
 
 @torch.no_grad()
-def _draw_populations(axes: Axes, model: Model, task: Task) -> None:
-    predictive = model(task)
+def _draw_populations(axes: Axes, predict: Predict, task: Task) -> None:
+    predictive = predict(task)
     for channel, (name, color) in enumerate(zip(CHANNELS, (PREY, PREDATORS), strict=True)):
         label = f"{name}: mean, 2 sd"
         x = task.x_target[0, :, 0]
