@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 def test_a_panel_each_shows_how_often_values_fall_below(monkeypatch):
     figures = []
-    monkeypatch.setattr(pictures, "as_picture", lambda pages, form: figures.extend(pages) or b"")
+    monkeypatch.setattr(pictures, "as_picture", lambda figure, form: figures.append(figure) or b"")
     even = (np.arange(1000) + 0.5) / 1000
     good = Calibration(even, *[even] * 3)
     narrow = Calibration((even > 0.5) * 1.0, *[even] * 3)

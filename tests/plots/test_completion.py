@@ -54,11 +54,11 @@ def test_all_pictures_are_written_or_none(tmp_path, monkeypatch):
     assert list((tmp_path / "out").iterdir()) == [blocked]
 
 
-def test_a_figure_of_a_large_picture_shows_every_other_pixel():
+def test_a_figure_of_a_large_picture_shows_fewer_pixels():
     blank = torch.zeros(10, 4001, 1)
     photo = Photo(blank, torch.ones(10, 4001, dtype=torch.bool))
     figure = draw_completion(Completion(photo, blank, blank + 0.1))
-    assert figure.axes[0].images[0].get_array().shape == (4, 1334, 3)
+    assert figure.axes[0].images[0].get_array().shape == (2, 801, 3)
 
 
 @pytest.mark.parametrize("shape", [(1, 200), (200, 1)])

@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 def drawn(monkeypatch):
     """Keep the figures that are drawn."""
     figures = []
-    monkeypatch.setattr(maps, "as_picture", lambda pages, form: figures.extend(pages) or b"")
+    monkeypatch.setattr(maps, "as_picture", lambda figure, form: figures.append(figure) or b"")
     monkeypatch.setattr(maps, "_SIDE", 4)
     return figures
 
