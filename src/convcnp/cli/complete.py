@@ -64,7 +64,7 @@ def complete(
     import_extra("matplotlib", "plot")
     with warnings_said(), bar("Completing") as progress:
         completion = fill(predictor.model, given, progress=progress)
-    share = given.missing.sum() / given.missing.numel()
+    share = given.missing.count_nonzero() / given.missing.numel()
     print(
         f"Filled {share:.1%} of {given.shape[1]} x {given.shape[0]} pixels with {predictor.name}; "
         f"standard deviation there {completion.average_doubt:.3f} on average."

@@ -156,8 +156,10 @@ def _support(
     if not far.any():
         return None
     if warn:
+        # Not sums, which would widen every byte to eight.
+        share = far.count_nonzero() / smaller.missing.count_nonzero()
         warnings.warn(
-            f"About {far.sum() / smaller.missing.sum():.0%} of the missing pixels are farther than "
+            f"About {share:.0%} of the missing pixels are farther than "
             f"{reach} pixels from every given one, more than this model bridges; they continue "
             "what is around them at a coarser scale, without detail.",
             ConvCNPWarning,
