@@ -178,6 +178,23 @@ def scale_table() -> str:
     return Table("", [*header, "To start, s", "Peak memory, all processes, MB"], rows).markdown()
 
 
+def processes_table() -> str:
+    """Return how fast one process and two train."""
+    measured = json.loads((ROOT / "results/processes.json").read_text())["measured"]
+    alone = {m["experiment"]: m["steps_per_second"] for m in measured if m["processes"] == 1}
+    rows = [
+        [
+            f"`{Path(m['experiment']).stem}`",
+            str(m["processes"]),
+            f"{m['steps_per_second']:.1f}",
+            f"{m['steps_per_second'] / alone[m['experiment']]:.2f}",
+        ]
+        for m in measured
+    ]
+    header = ["Experiment", "Processes", "Steps a second", "Times as fast as one"]
+    return Table("", header, rows).markdown()
+
+
 def scale_plan_table() -> str:
     """Return what 10^9 rows would take at the rates that were measured on Ray."""
     measured = json.loads((ROOT / "results/scale.json").read_text())["measured"]
@@ -236,6 +253,7 @@ OTHERS = {
     "real-series-sums": sums_table,
     "decisions": decisions_table,
     "scale": scale_table,
+    "processes": processes_table,
     "scale-plan": scale_plan_table,
     "load": load_table,
     "image-budgets": image_budgets_table,
