@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -23,7 +24,7 @@ _Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # z to 
 
 
 @dataclass(frozen=True)
-class Observations:
+class Observations(ABC):
     r"""What was observed, at different places, as the dictionary sees it.
 
     Values come in one or two forms :math:`r`, as they are and, where all are positive, as
@@ -88,20 +89,20 @@ class Observations:
             form == 1,
         )
 
+    @abstractmethod
     def stretches(self: _Own, points: int) -> list[_Own]:
         """Return near places from the middle, of many places from several regions."""
-        raise NotImplementedError
 
+    @abstractmethod
     def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
         """Return every kernel between pairs of places, without noise."""
-        raise NotImplementedError
 
+    @abstractmethod
     def across(self, entries: Entries, at: Float[Tensor, "m ..."]) -> Float[Tensor, "k n m"]:
         """Return every kernel between the places and others.
 
         Every other place is looked at on its own, so that those beside it change nothing.
         """
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
