@@ -25,6 +25,10 @@ FRAMES = {
         {"Datum": ["31.1.2020"] * 2, "time": ["08:30", "14:15:30"]},
         ["2020-01-31 08:30", "2020-01-31 14:15:30"],
     ),
+    "Datum+clock": (
+        {"Datum": [20200131] * 3, "clock": [5, 840, 1310], "time": [0.1, 0.2, 0.3]},
+        ["2020-01-31 00:05", "2020-01-31 08:40", "2020-01-31 13:10"],
+    ),
 }
 
 
@@ -65,6 +69,14 @@ def test_a_column_stays_what_it_is():
 def test_a_clock_that_is_a_fact_of_the_day_is_no_part():
     days = pd.DataFrame({"date": ["2020-01-01", "2020-01-02"], "sunrise": ["8:17", "8:16"]})
     assert joined_name(days, list(days), ["date"]) is None
+
+
+def test_numbers_are_clock_times_only_if_all_could_be():
+    frame = pd.DataFrame({"Datum": ["2020-01-31"] * 2, "time": [840, 870]})
+    assert joined_name(frame, list(frame), ["Datum"]) is None
+    assert joined_name(frame.assign(time=[840, 910]), list(frame), ["Datum"]) == "Datum+time"
+    elapsed = frame.assign(time=[5, 40])  # perhaps hours, perhaps not
+    assert joined_name(elapsed, list(frame), ["Datum"]) is None
 
 
 def test_minutes_without_hours_and_days_without_months_are_no_time():

@@ -116,6 +116,42 @@ def test_a_number_of_the_row_is_the_time_only_if_nothing_grows():
         )
 
 
+def test_a_guess_is_said_unless_rows_stand_in_its_order():
+    wavering = pd.DataFrame(
+        {"rownames": range(6), "gdp": [5, 7, 6.8, 7.5, 8, 9], "rate": [1, 2] * 3}
+    )
+    with pytest.warns(ConvCNPWarning, match="some grow from row to row; 'gdp' is taken"):
+        assert choose_columns(wavering).time == "gdp"
+    stacked = pd.DataFrame({"tree": list("aaabbb"), "age": [1, 5, 9, 1, 5, 9], "size": range(6)})
+    assert choose_columns(stacked) == Columns(("size",), time="age", group="tree")
+
+
+def test_numbers_of_rows_need_not_be_in_a_row():
+    pines = {"rownames": [1, 15, 29, 2, 16, 31], "age": [3, 5, 10] * 2, "height": [4, 9, 20] * 2}
+    frame = pd.DataFrame({**pines, "subject": [7, 7, 7, 8, 8, 8]})
+    assert choose_columns(frame) == Columns(("height",), time="age", group="subject")
+
+
+def test_a_table_without_any_time_is_refused():
+    cars = pd.DataFrame({"mpg": [3, 1, 2, 4], "cyl": [4, 8, 6, 4], "wt": [2, 1, 4, 3]})
+    with pytest.raises(TableError, match="grows from row to row; the columns are 'mpg', 'cyl'"):
+        choose_columns(cars)
+    with pytest.warns(ConvCNPWarning, match="'mpg' is taken"):
+        assert choose_columns(cars[["mpg", "wt"]]) == Columns(("wt",), time="mpg")
+
+
+@pytest.mark.parametrize("names", [("2000", "2001", "2002"), ("X1999", "X2000", "X2001")])
+def test_a_table_on_its_side_is_refused(names):
+    frame = pd.DataFrame({"country": ["A", "B"], **{name: [1.0, 2.0] for name in names}})
+    with pytest.raises(TableError, match=f"names of columns are times themselves, '{names[0]}'"):
+        choose_columns(frame)
+
+
+def test_dates_and_clocks_written_as_numbers_go_together():
+    days = pd.DataFrame({"date": [20200101, 20200101, 20200102], "time": [2310, 2350, 10]})
+    assert choose_columns(days.assign(temp=[1, 2, 3])).time == "date+time"
+
+
 def test_places_without_a_time_are_points_in_the_plane():
     with pytest.raises(TableError, match="'lat', 'long' are where the values were observed"):
         choose_columns(earthquakes())

@@ -12,7 +12,7 @@ from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates, parsed_durations
-from convcnp.frames.time_axis import is_day_first
+from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_day_first
 
 JOINT = "+"  # between the names of parts
 _ROLES = {
@@ -109,9 +109,19 @@ def _fits(column: pd.Series, role: str) -> bool:
 
 
 def _clocks(frame: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
-    """Return the columns of clock times, written as such."""
+    """Return the columns of clock times, written as such, or as numbers such as 840 and 1310."""
     texts = [c for c in candidates if frame[c].dtype.kind != "m" and is_duration(frame[c])]
-    return [c for c in texts if parsed_durations(frame[c]).between(0 * _DAY, _DAY).all()]
+    clocks = [c for c in texts if parsed_durations(frame[c]).between(0 * _DAY, _DAY).all()]
+    return [*clocks, *(c for c in candidates if _is_compact_clock(frame[c]))]
+
+
+def _is_compact_clock(column: pd.Series) -> bool:
+    """Tell whether a column named like a clock holds hours and minutes as numbers such as 840."""
+    if not _CLOCK_NAME.search(str(column.name)) or not is_numeric(column):
+        return False
+    values = pd.to_numeric(column, errors="coerce").dropna()
+    is_clock = values.between(0, 2400) & (values % 1 == 0) & (values % 100 < 60)
+    return bool(is_clock.all() and (values >= 100).any())
 
 
 def _date_and_clock(
@@ -141,9 +151,12 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
     clock = pd.Series(pd.Timedelta(0), index=frame.index)
     for name in parts:
         column, role = frame[name], role_of(name)
-        if role in ("hour", "minute", "second") and is_numeric(column):
+        if _is_compact_clock(column):
+            hours, minutes = divmod(_whole_numbers(column, "clock"), 100)
+            clock = clock + pd.to_timedelta(60 * hours + minutes, unit="minute")
+        elif role in ("hour", "minute", "second") and is_numeric(column):
             clock = clock + pd.to_timedelta(_whole_numbers(column, role), unit=role)
-        elif is_date(column):
+        elif is_date(column) or holds_compact_dates(column):
             whole = _dates(column)
         elif is_duration(column):
             clock = clock + parsed_durations(column)
@@ -188,6 +201,8 @@ def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
 def _dates(column: pd.Series) -> pd.Series:
     if column.dtype.kind == "M":
         return column
+    if is_numeric(column):
+        return dates_of_numbers(column)
     return parsed_dates(column, is_day_first(column))
 
 
@@ -227,9 +242,10 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
 
 
 def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
-    if is_date(like):
-        days = times.dt.normalize()
-        return _written_like(like, days)
+    if _is_compact_clock(like):
+        return 100 * times.dt.hour + times.dt.minute
+    if is_date(like) or holds_compact_dates(like):
+        return _written_like(like, times.dt.normalize())
     if is_duration(like):
         return times.dt.strftime(_clock_format(like.dropna().astype("string").str.strip()))
     assert role is not None

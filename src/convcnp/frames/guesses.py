@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -21,10 +22,9 @@ GROUP_NAMES = (
     *("id", "group", "series", "series_id", "unique_id", "item_id", "object_id", "object"),
     *("station", "sensor", "subject", "patient", "key"),
 )
-_ROW_NAMES = (
-    *("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number", "index", "id", "obs"),
-    "observation",
-)
+_ROW_NAMES = ("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number")
+_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation")
+_YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
 _PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
 _ERROR_ENDINGS = ("_err", "_error", "_sd", "_std")  # of names of standard errors
 _MOST = 0.5  # of the rows: if more share their time, it is none
@@ -42,11 +42,12 @@ def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
 
 def counts_rows(column: pd.Series) -> bool:
     """Tell whether a column is the number of the row, which exports like to put first."""
-    return (
-        str(column.name).lower() in _ROW_NAMES
-        and pd.api.types.is_integer_dtype(column)
-        and bool((column.diff().iloc[1:] == 1).all())
-    )
+    name = str(column.name).lower()
+    if not pd.api.types.is_integer_dtype(column):
+        return False
+    if name in _ROW_NAMES:  # rows may have been sorted, or left out, since they were numbered
+        return bool(column.is_unique)
+    return name in _PERHAPS_ROW_NAMES and bool((column.diff().iloc[1:] == 1).all())
 
 
 def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) -> str:
@@ -59,7 +60,10 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
     weak = [c for c in named if c.lower() in _WEAK_TIME_NAMES]
     weak.sort(key=lambda name: name.lower() == "x")
     strong = [c for c in named if c not in weak]
-    dated = [c for c in candidates if is_date(frame[c])]
+    dated = [
+        *(c for c in candidates if is_date(frame[c])),
+        *(c for c in strong if holds_compact_dates(frame[c])),
+    ]
     dated.sort(key=lambda name: name not in strong)
     if dated or not any(is_numeric(frame[c]) for c in strong):
         joined = joined_name(frame, candidates, dated)
@@ -84,37 +88,75 @@ def _say_taken(found: Sequence[str]) -> None:
 
 
 def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared: int) -> str:
-    """Take a column that grows from row to row, else the number of the row, else the first."""
+    """Take a column that grows from row to row, else the number of the row, else the first of two.
+
+    It is said which, unless the rows stand in its order or there is no other.
+    """
     numeric = [c for c in candidates if is_numeric(frame[c])]
+    _refuse_times_as_names(numeric)
     counters = [c for c in numeric if counts_rows(frame[c])]
     places = [c for c in numeric if c.lower() in _PLACE_NAMES]
-    others = [c for c in numeric if c not in (*counters, *places)]
+    others = [c for c in numeric if c not in (*counters, *places) and c.lower() not in GROUP_NAMES]
     months = [c for c in others if holds_compact_dates(frame[c])]
     rising = [c for c in others if _rises(frame[c])]
     if len(others) + len(places) > spared or not counters:
-        for found in (months, rising):
-            if found:
-                return found[0]
+        if months:
+            return months[0]
+        if rising:
+            if _is_in_order(frame[rising[0]]):
+                return rising[0]
+            return _said(rising[0], " or holds dates, and some grow from row to row")
     if len(places) > 1:
         raise TableError(
             f"Expected a column of times, but no column is named like one, holds dates or grows "
             f"from row to row; name one with time=. If {listed(places)} are where the values were "
             "observed, name them with inputs=."
         )
-    for found in (counters, others, places):
-        if found:
-            if len(others) > 1:
-                warnings.warn(
-                    f"No column is named like a time, holds dates or grows from row to row; "
-                    f"{found[0]!r} is taken. If that is wrong, name the time.",
-                    ConvCNPWarning,
-                    stacklevel=6,
-                )
-            return found[0]
+    if counters or 0 < len(others) <= spared + 1:
+        found = (counters or others)[0]
+        if len(others) <= 1:
+            return found
+        return _said(found, ", holds dates or grows from row to row")
     raise TableError(
-        "Expected a column of times, as numbers or dates, but the columns are "
-        f"{listed([str(c) for c in frame.columns])}; name one with time=."
+        "Expected a column of times, but no column is named like one, holds dates or grows from "
+        f"row to row; the columns are {listed([str(c) for c in frame.columns])}. Name one with "
+        "time=."
     )
+
+
+def _refuse_times_as_names(numeric: Sequence[str]) -> None:
+    """Refuse a table on its side: one row per series, and one column per time."""
+    times = [c for c in numeric if _YEAR_NAME.fullmatch(c) or is_date(pd.Series([c]))]
+    if len(times) > max(2, _MOST * len(numeric)):
+        raise TableError(
+            f"Expected a row for every time, but the names of columns are times themselves, "
+            f"{listed(times, most=3)}; turn the table, so that times and values stand in columns "
+            "of their own (DataFrame.melt does so in pandas)."
+        )
+
+
+def _said(name: str, found: str) -> str:
+    """Return a guess, and say that it is one."""
+    warnings.warn(
+        f"No column is named like a time{found}; {name!r} is taken. If that is wrong, name the "
+        "time.",
+        ConvCNPWarning,
+        stacklevel=7,
+    )
+    return name
+
+
+def _is_in_order(column: pd.Series) -> bool:
+    """Tell whether numbers grow with every row, or fall, and go back only to start a new series.
+
+    A new series starts where at least half of what had grown is undone: values that waver do less.
+    """
+    values = pd.to_numeric(column, errors="coerce").dropna().to_numpy(dtype=np.float64)
+    values = values if (np.diff(values) > 0).mean() > _MOST else -values
+    last = np.flatnonzero(np.diff(values) <= 0)  # of every series but the one at the end
+    first = np.concatenate([[0], last + 1])
+    grown, undone = values[last] - values[first[:-1]], values[last] - values[first[1:]]
+    return bool((undone > 0).all() and (undone >= _MOST * grown).all())
 
 
 def _rises(column: pd.Series) -> bool:

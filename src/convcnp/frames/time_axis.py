@@ -215,6 +215,16 @@ def holds_compact_dates(column: pd.Series) -> bool:
     return bool(_format_of(column))
 
 
+def dates_of_numbers(column: pd.Series) -> pd.Series:
+    """Read whole numbers that are dates, such as 20200213 or 202002, NaT where cells are missing.
+
+    Example:
+        >>> dates_of_numbers(pd.Series([20200229])).dt.day_name().tolist()
+        ['Saturday']
+    """
+    return compact_dates(pd.to_numeric(column), _format_of(column))
+
+
 def _compact_format(column: pd.Series) -> str:
     """Return the format of dates that are written as whole numbers, and say so."""
     found = _format_of(column)
