@@ -29,7 +29,8 @@ class EQ:
 
     def __call__(self, a: Float[Tensor, "B N Dx"], b: Float[Tensor, "B M Dx"]) -> Tensor:
         """Return the covariances between two sets of inputs."""
-        return torch.exp(-0.5 * (_distance(a, b) / self.length_scale) ** 2)
+        # In place: drawing passes over large matrices, and memory is what it waits for.
+        return _distance(a, b).div_(self.length_scale).square_().mul_(-0.5).exp_()
 
 
 @dataclass(frozen=True)
@@ -135,9 +136,10 @@ class GaussianProcess:
     ) -> Float[Tensor, "B K Dy"]:
         """Draw functions and return their noisy values at the given inputs, in float64."""
         x = x.double()
-        jitter = torch.eye(x.shape[1]).to(x) * (self.noise + self.jitter)
+        covariance = self.kernel(x, x).contiguous()
+        covariance.diagonal(dim1=1, dim2=2).add_(self.noise + self.jitter)
         try:
-            factor = torch.linalg.cholesky(self.kernel(x, x) + jitter)
+            factor = torch.linalg.cholesky(covariance)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
             raise SettingError(
                 f"A covariance of {x.shape[1]} points must have a Cholesky factor, but has none "

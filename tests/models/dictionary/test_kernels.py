@@ -33,10 +33,14 @@ def test_periodic_entries_pay_for_being_the_best_of_many():
 @pytest.mark.parametrize("sharpness", [0.0, 1.5])
 def test_a_rhythm_repeats_and_has_mean_zero(sharpness):
     lag = torch.arange(700).double() / 100
-    values = rhythm(lag, 7.0, sharpness)
-    assert values[0] == 1
-    assert values.mean().abs() < 1e-9
-    torch.testing.assert_close(rhythm(lag + 7e4, 7.0, sharpness), values, atol=1e-8, rtol=0)
+    period = torch.tensor([[7.0], [3.5]]).double()
+    values = rhythm(lag, period, torch.full_like(period, sharpness))
+    assert values[:, 0].tolist() == [1, 1]
+    assert values.mean(1).abs().max() < 1e-9
+    again = rhythm(lag + 7e4, period, torch.full_like(period, sharpness))
+    torch.testing.assert_close(again, values, atol=1e-8, rtol=0)
+    # Twice as fast.
+    torch.testing.assert_close(values[1, :350], values[0, ::2], atol=1e-12, rtol=0)
 
 
 def test_taking_some_entries_leaves_them_as_they_are():

@@ -39,3 +39,14 @@ def test_a_walk_has_no_rhythm_to_speak_of():
 def test_nothing_observed_is_nothing_seen():
 
     assert described(None) is None
+
+
+def test_periods_that_no_series_could_tell_apart_are_one():
+    x = torch.arange(150, dtype=torch.float64)
+    noise = torch.randn(150, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
+    wave = torch.sin(2 * torch.pi * x / 17.3) + 0.5 * torch.sin(4 * torch.pi * x / 17.3)
+    found = seen(wave + 0.2 * noise)
+    assert found.periods[0] == pytest.approx(17.3, rel=0.01)
+    near = [p for p in found.periods if abs(1 / p - 1 / found.periods[0]) * 150 < 0.5]
+    assert len(near) == 1
+    assert found.shares[0] > 0.8

@@ -5,10 +5,20 @@ import torch
 
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.kernels import EQ, MATERN32
-from convcnp.models.dictionary.variations import Item, items, put_together, variations
+from convcnp.models.dictionary.variations import (
+    Item,
+    Number,
+    changed,
+    improved,
+    items,
+    moved_periods,
+    numbers,
+    put_together,
+    variations,
+)
 
 SEASON, ROUGH = (EQ, 30.0, 12.0, 1.0), (MATERN32, 3.0, math.inf, 0.0)
-ITEM = Item({SEASON: 0.8, ROUGH: 0.2}, 0.1, -3.0, 1)
+ITEM, SPAN = Item({SEASON: 0.8, ROUGH: 0.2}, 0.1, -3.0, 1), 120.0
 
 
 def test_entries_are_the_same_when_put_together_again():
@@ -23,28 +33,75 @@ def test_entries_are_the_same_when_put_together_again():
 
 
 def test_a_variation_changes_one_number_up_and_down():
-    found = list(variations(ITEM))
-    assert len(found) == 2 + 2 * 3 + 2 * 2  # noise; lengths and a sharpness; shares
+    found = variations(ITEM, SPAN)
+    assert [n.kind for n in numbers(ITEM)] == [
+        *("noise", "length", "sharpness", "period", "length", "odds")
+    ]
+    assert len(found) == 12
     assert ITEM not in found
     assert [each.noise for each in found[:2]] == pytest.approx([0.04, 0.25])
     for each in found:
         assert sum(each.kernel.values()) == pytest.approx(1)
         assert (each.log_prior, each.family) == (-3.0, 1)
-        assert {base[2] for base in each.kernel} == {12.0, math.inf}
+    moved = [base for each in found for base in each.kernel if base[2] not in (12.0, math.inf)]
+    assert [1 / base[2] - 1 / 12 for base in moved] == pytest.approx([-0.1 / SPAN, 0.1 / SPAN])
 
 
 def test_odds_double_and_halve():
-    shares = {round(each.kernel.get(ROUGH, 0), 6) for each in variations(ITEM)}
+    shares = {round(each.kernel.get(ROUGH, 0), 6) for each in variations(ITEM, SPAN)}
     assert {round(2 / 6, 6), round(1 / 9, 6)} <= shares
 
 
-def test_an_exact_season_stays_exact():
-    exact = (EQ, 1e6, 12.0, 0.0)
-    (kernel,) = {tuple(each.kernel) for each in variations(Item({exact: 1.0}, 0.1, 0.0, 1))}
-    assert kernel == (exact,)
+def test_an_exact_season_stays_exact_though_its_period_moves():
+    exact = Item({(EQ, 1e6, 12.0, 0.0): 1.0}, 0.1, 0.0, 1)
+    assert [n.kind for n in numbers(exact)] == ["noise", "period"]
+    assert all(base[1] == 1e6 for each in variations(exact, SPAN) for base in each.kernel)
+
+
+def test_a_period_never_becomes_endless():
+    slow = Item({(EQ, 1e6, 200.0, 0.0): 1.0}, 0.1, 0.0, 1)
+    assert all(0 < base[2] < 1e6 for each in moved_periods(slow, 20.0) for base in each.kernel)
+
+
+def test_periods_move_both_ways_and_only_where_there_are_some():
+    moved = moved_periods(ITEM, SPAN)
+    periods = [base[2] for each in moved for base in each.kernel if base[2] < math.inf]
+    assert {each.log_prior for each in moved} == {-5.0}  # they pay for it
+    assert len(moved) == 12 and min(periods) < 11.6 and max(periods) > 12.4
+    assert moved_periods(Item({ROUGH: 1.0}, 0.1, 0.0, 0), SPAN) == []
 
 
 def test_parts_that_become_alike_are_one():
     other = (MATERN32, 3.0 * 1.6, math.inf, 0.0)
     item = Item({ROUGH: 0.5, other: 0.5}, 0.1, 0.0, 0)
-    assert any(each.kernel == {other: 1.0} for each in variations(item))
+    assert any(each.kernel == {other: 1.0} for each in variations(item, SPAN))
+
+
+def heights(item: Item, top: dict[Number, float]) -> list[float]:
+    """Return the evidence of variations, if it falls off as a parabola around the top."""
+    here = sum(t**2 for t in top.values())
+    return [
+        -(here - top.get(n, 0.0) ** 2 + (step - top.get(n, 0.0)) ** 2)
+        for n in numbers(item)
+        for step in (-1.0, 1.0)
+    ]
+
+
+def test_all_numbers_go_to_the_top_of_their_parabolas_at_once():
+    top = {Number("noise"): 0.5, Number("length", 1): -1.25, Number("period"): 0.25}
+    found = improved(ITEM, -sum(t**2 for t in top.values()), heights(ITEM, top), SPAN)
+    expected = changed(ITEM, top, SPAN)
+    assert found.noise == pytest.approx(expected.noise)
+    for (base, weight), (other, share) in zip(
+        found.kernel.items(), expected.kernel.items(), strict=True
+    ):
+        assert base == pytest.approx(other) and weight == pytest.approx(share)
+
+
+def test_a_number_goes_no_farther_than_a_step_and_a_half_and_not_where_nothing_is_known():
+    count = len(numbers(ITEM))
+    far = improved(ITEM, 0.0, [-100.0, 99.0, *[0.0] * 2 * (count - 1)], SPAN)
+    assert far.noise == pytest.approx(0.1 * 2.5**1.5)
+    rising = improved(ITEM, 0.0, [-1.0, 2.0, *[0.0] * 2 * (count - 1)], SPAN)
+    assert rising.noise == pytest.approx(0.1 * 2.5)
+    assert improved(ITEM, 0.0, [-math.inf, 1.0, *[0.0] * 2 * (count - 1)], SPAN).noise == 0.1

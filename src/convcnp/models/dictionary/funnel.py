@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,8 +11,8 @@ from torch import Tensor
 
 from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, factored, pooled
 from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.search import searched
 from convcnp.models.dictionary.series import Observations
-from convcnp.models.dictionary.variations import items, put_together, variations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
@@ -48,20 +49,15 @@ class Funnel:
             if kept < len(entries):
                 score = ranked(entries, series, points, frame, prior)
                 entries = entries[best(score, entries.family, kept)]
-        for _ in range(self.rounds):
-            entries = self._varied(entries, series, frame, prior, last)
-        return entries
+        if not self.rounds:
+            return entries
 
-    def _varied(
-        self, entries: Entries, series: Observations, frame: Frame, prior: Prior, last: int
-    ) -> Entries:
-        """Look between the entries: vary the best, and keep what is best then."""
-        score = ranked(entries, series, self.second, frame, prior)
-        leading = score.topk(min(self.leading, len(score))).indices
-        new = [each for item in items(entries[leading]) for each in variations(item)]
-        more = put_together(new)
-        score = torch.cat([score, ranked(more, series, self.second, frame, prior)])
-        entries = put_together(items(entries) + new)
+        def evidence(some: Entries) -> Float[Tensor, " e"]:
+            return pooled_score(some, series.spread(self.second), frame, prior)
+
+        score = evidence(entries)
+        span = 2 * float(frame.half[0])
+        entries, score = searched(entries, score, evidence, span, self.rounds, self.leading)
         return entries[best(score, entries.family, last)]
 
     def _last(self, series: Observations) -> int:
@@ -74,7 +70,14 @@ def ranked(
     entries: Entries, series: Observations, points: int, frame: Frame, prior: Prior
 ) -> Float[Tensor, " e"]:
     """Return every entry's evidence on stretches of the series, of its best form and trend."""
-    found = pooled([screened(entries, part, frame, prior) for part in series.stretches(points)])
+    return pooled_score(entries, series.stretches(points), frame, prior)
+
+
+def pooled_score(
+    entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
+) -> Float[Tensor, " e"]:
+    """Return every entry's evidence on some parts of a series, of its best form and trend."""
+    found = pooled([screened(entries, part, frame, prior) for part in parts])
     return (found.log_evidence(prior) + entries.log_prior[:, None, None]).amax((1, 2))
 
 

@@ -41,13 +41,15 @@ class Bases:
         return values.unflatten(1, lag.shape)
 
     def _add_rhythm(self, values: Tensor, lag: Tensor) -> None:
-        is_periodic = self.period.isfinite()
-        pairs = torch.stack([self.period, self.sharpness], 1)
-        for period, sharpness in dict.fromkeys(map(tuple, pairs[is_periodic].tolist())):
-            alike = is_periodic & (self.period == period) & (self.sharpness == sharpness)
-            factor = rhythm(lag, period, sharpness)
-            for i in alike.nonzero()[:, 0].tolist():
-                values[i] *= factor
+        periodic = self.period.isfinite().nonzero()[:, 0].tolist()
+        if not periodic:
+            return
+        pairs = list(zip(self.period.tolist(), self.sharpness.tolist(), strict=True))
+        different = {pair: i for i, pair in enumerate(dict.fromkeys(pairs[i] for i in periodic))}
+        columns = torch.tensor(list(different), dtype=torch.float64)[..., None]  # (d, 2, 1)
+        factors = rhythm(lag, columns[:, 0], columns[:, 1])
+        for i in periodic:
+            values[i] *= factors[different[pairs[i]]]
 
     def __getitem__(self, chosen: Tensor) -> Bases:
         return Bases(
@@ -56,15 +58,19 @@ class Bases:
         )
 
 
-def rhythm(lag: Float[Tensor, ...], period: float, sharpness: float) -> Float[Tensor, ...]:
-    """Return the periodic factor of variance one and mean zero over a period."""
+def rhythm(
+    lag: Float[Tensor, " n"], period: Float[Tensor, "d 1"], sharpness: Float[Tensor, "d 1"]
+) -> Float[Tensor, "d n"]:
+    """Return the periodic factors of variance one and mean zero over a period."""
     # Whole periods are taken off first: single precision has no digits to spare for them.
-    phase = lag / period
-    phase = (phase - phase.round()) * math.pi
-    if sharpness == 0:
-        return torch.cos(2 * phase)
-    mean = float(torch.special.i0e(torch.tensor(sharpness, dtype=torch.float64)))
-    return (torch.exp(-2 * sharpness * torch.sin(phase) ** 2) - mean) / (1 - mean)
+    phase = lag / period.to(lag)
+    phase = (phase - phase.round()).mul_(math.pi)
+    mean = torch.special.i0e(sharpness)
+    # Of sharpness zero, the limit: a cosine. Both are one less a multiple of a squared sine.
+    squared = phase.sin_().square_()
+    rate = torch.where(sharpness > 0, -2 * sharpness, 0).to(lag)
+    pointed = (rate * squared).exp_().sub_(mean.to(lag)).div_((1 - mean).to(lag))
+    return torch.where((sharpness > 0).to(lag.device), pointed, 1 - 2 * squared)
 
 
 # In place where it can be: evaluating kernels is a third of the time on irregular series.

@@ -44,7 +44,7 @@ class GaussianProcessDictionary(AveragedProcesses):
     against the values. Every channel is a series of its own. Without any observation an output is
     standard normal, in the user's units.
 
-    Up to 384 points a prediction is exact given the entries that the `Funnel` leaves; longer
+    Up to 576 points a prediction is exact given the entries that the `Funnel` leaves; longer
     series are predicted by overlapping windows, in time and memory linear in their length.
 
     Args:

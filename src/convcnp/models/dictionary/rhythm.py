@@ -11,6 +11,7 @@ from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
 
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
+_RESOLVED = 0.5  # cycles in the series
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
@@ -50,9 +51,10 @@ def described(fitted: Fitted | None) -> Seen | None:
 
 
 def explained(fitted: Fitted) -> dict[float, float]:
-    """Return the share of variance that each period's part of the posterior mean explains."""
-    period = fitted.entries.bases.period
-    present = period[period.isfinite() & (fitted.entries.weights != 0).any(0)].unique().tolist()
+    """Return the share of variance that each period's part of the posterior mean explains.
+
+    Periods too near to each other for the series to tell apart are one: the heaviest entry's.
+    """
     every = windows(fitted.series.x)
     middle = every[len(every) // 2]
     series = fitted.series.part(middle.start, middle.stop)
@@ -62,17 +64,38 @@ def explained(fitted: Fitted) -> dict[float, float]:
     strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)
     total = series.z.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
-    for p in present:
-        kernel = series.across(only(fitted.entries, p), series.x)
+    for alike in _told_apart(_periods(fitted), fitted.series.span):
+        kernel = series.across(only(fitted.entries, alike), series.x)
         kernel = kernel[fitted.entries.kernel[variants.entry]]
         part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
-        shares[p] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
+        shares[alike[0]] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
     return shares
 
 
-def only(entries: Entries, period: float) -> Entries:
-    """Return the entries with nothing but the parts of one period."""
-    return replace(entries, weights=torch.where(entries.bases.period == period, entries.weights, 0))
+def _periods(fitted: Fitted) -> list[float]:
+    """Return the periods of the chosen entries, those of the heaviest first."""
+    entries = fitted.entries
+    used = entries.weights[entries.kernel[fitted.weighed.variants.entry]] != 0  # (c, b)
+    periods = entries.bases.period.expand_as(used)[used & entries.bases.period.isfinite()]
+    return list(dict.fromkeys(periods.tolist()))
+
+
+def _told_apart(periods: list[float], span: float) -> list[list[float]]:
+    """Put periods together that differ by less than what a series resolves."""
+    groups: list[list[float]] = []
+    for period in periods:
+        near = [g for g in groups if abs(1 / g[0] - 1 / period) * span < _RESOLVED]
+        if near:
+            near[0].append(period)
+        else:
+            groups.append([period])
+    return groups
+
+
+def only(entries: Entries, periods: list[float]) -> Entries:
+    """Return the entries with nothing but the parts of some periods."""
+    own = torch.isin(entries.bases.period, entries.bases.period.new_tensor(periods))
+    return replace(entries, weights=torch.where(own, entries.weights, 0))
 
 
 def _words(entries: Entries, entry: int) -> str:

@@ -17,6 +17,7 @@ from convcnp.models.dictionary.kernels import Entries
 _FINEST = 31  # a lattice may be this many times finer than its smallest gap: days among months
 _ON_LATTICE = 1e-6  # of a step
 _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
+_RUNS = 3  # of contiguous points, that together stand for a series
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
 
 _Own = TypeVar("_Own", bound="Observations")
@@ -93,6 +94,10 @@ class Observations(ABC):
     def stretches(self: _Own, points: int) -> list[_Own]:
         """Return near places from the middle, of many places from several regions."""
 
+    def spread(self: _Own, points: int) -> list[_Own]:
+        """Return places that tell of the whole, near ones among them."""
+        return self.stretches(points)
+
     @abstractmethod
     def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
         """Return every kernel between pairs of places, without noise."""
@@ -151,6 +156,18 @@ class Series(Observations):
         length = self.num_points / regions
         starts = [max(int((i + 0.5) * length - points / 2), 0) for i in range(regions)]
         return [self.part(start, start + points) for start in starts]
+
+    def spread(self, points: int) -> list[Series]:
+        """Return short runs of points from all over the series, to be seen together.
+
+        A period shows in how far apart runs agree, roughness within them. Of a long series, whose
+        windows see no more, these are the stretches.
+        """
+        if not points < self.num_points < _LONG:
+            return self.stretches(points)
+        first = torch.linspace(0, self.num_points - points // _RUNS, _RUNS).long()
+        index = (first[:, None] + torch.arange(points // _RUNS)).flatten().unique()
+        return [self.some(index)]
 
     def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
         """Return every kernel between pairs of times, without noise.

@@ -1,16 +1,22 @@
-"""Between the entries of the catalogue: like ones, with one of their numbers changed."""
+"""Between the entries of the catalogue: like ones, with one of their numbers changed, or all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from convcnp.models.dictionary.catalogue import Base, Kernel, assembled
 from convcnp.models.dictionary.kernels import Entries
 
-_SCALE, _SHARPNESS, _ODDS, _NOISE = 1.6, 1.8, 2.0, 2.5  # factors, up and down
+# Factors of one step; a period's is in cycles over the series, of which a resolved peak is one.
+_SCALE, _SHARPNESS, _ODDS, _NOISE, _CYCLES = 1.6, 1.8, 2.0, 2.5, 0.1
+_MOVES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # steps of a period, before all else
+_PRICE = 2.0  # nats, of moving a period
 _ENDLESS = 1e6  # gaps: longer ones are exact, and stay so
+_FARTHEST = 1.5  # steps at once, where all numbers are changed together
+_PARTS = 4  # of a step
+_FLAT = 0.02  # nats: a number that changes less than this is left alone
 
 
 class Item(NamedTuple):
@@ -20,6 +26,19 @@ class Item(NamedTuple):
     noise: float
     log_prior: float
     family: int
+
+    @property
+    def key(self) -> tuple[float, ...]:
+        """All its numbers to six digits: entries with one key are the same, and count once."""
+        parts = sorted((*base, weight) for base, weight in self.kernel.items())
+        return tuple(float(f"{n:.6g}") for part in [*parts, (self.noise,)] for n in part)
+
+
+class Number(NamedTuple):
+    """One of the numbers of an entry: of the whole, or of the part at this place."""
+
+    kind: str
+    place: int = 0
 
 
 def items(entries: Entries) -> list[Item]:
@@ -38,41 +57,83 @@ def items(entries: Entries) -> list[Item]:
     return [Item(kernels[kernel], *rest) for kernel, *rest in rows]
 
 
-def put_together(found: list[Item]) -> Entries:
+def put_together(found: Sequence[Item]) -> Entries:
     """Make entries of items again."""
     kernels = [(item.kernel, (item.noise,)) for item in found]
     return assembled(kernels, [i.log_prior for i in found], [i.family for i in found])
 
 
-def variations(item: Item) -> Iterator[Item]:
-    """Yield the entry with one number changed: a length, a sharpness, a share, or the noise."""
-    for factor in (1 / _NOISE, _NOISE):
-        yield item._replace(noise=item.noise * factor)
-    for base, weight in item.kernel.items():
-        for changed in _like(base):
-            yield item._replace(kernel=_replaced(item.kernel, base, changed))
-        if len(item.kernel) > 1:
-            for factor in (1 / _ODDS, _ODDS):
-                total = 1 + (factor - 1) * weight
-                kernel = {
-                    b: w * (factor if b == base else 1) / total for b, w in item.kernel.items()
-                }
-                yield item._replace(kernel=kernel)
+def numbers(item: Item) -> list[Number]:
+    """Return what can be changed in an entry: noise, lengths, sharpness, shares and periods."""
+    found = [Number("noise")]
+    for place, (_, scale, period, sharpness) in enumerate(item.kernel):
+        found += [Number("length", place)] if scale < _ENDLESS else []
+        found += [Number("sharpness", place)] if period < math.inf and sharpness > 0 else []
+        found += [Number("period", place)] if period < math.inf else []
+        found += [Number("odds", place)] if place else []  # shares sum to one
+    return found
 
 
-def _like(base: Base) -> Iterator[Base]:
-    shape, scale, period, sharpness = base
-    if scale < _ENDLESS:
-        for factor in (1 / _SCALE, _SCALE):
-            yield shape, scale * factor, period, sharpness
-    if period < math.inf and sharpness > 0:
-        for factor in (1 / _SHARPNESS, _SHARPNESS):
-            yield shape, scale, period, sharpness * factor
+def changed(item: Item, steps: Mapping[Number, float], span: float) -> Item:
+    """Return the entry with some of its numbers changed by so many steps.
+
+    Args:
+        span: Of the series in gaps, by which periods are resolved.
+    """
+
+    def factor(kind: str, size: float, place: int = 0) -> float:
+        return size ** steps.get(Number(kind, place), 0.0)
+
+    parts: Kernel = {}
+    for place, ((shape, scale, period, sharpness), weight) in enumerate(item.kernel.items()):
+        frequency = 1 / period + steps.get(Number("period", place), 0.0) * _CYCLES / span
+        base = (
+            shape,
+            scale * factor("length", _SCALE, place),
+            1 / frequency if frequency > 0 else period,
+            sharpness * factor("sharpness", _SHARPNESS, place),
+        )
+        parts[base] = parts.get(base, 0.0) + weight * factor("odds", _ODDS, place)
+    total = sum(parts.values())
+    kernel = {base: weight / total for base, weight in parts.items()}
+    return item._replace(kernel=kernel, noise=item.noise * factor("noise", _NOISE))
 
 
-def _replaced(kernel: Kernel, old: Base, new: Base) -> Kernel:
-    replaced: Kernel = {}
-    for base, weight in kernel.items():
-        key = new if base == old else base
-        replaced[key] = replaced.get(key, 0.0) + weight
-    return replaced
+def moved_periods(item: Item, span: float) -> list[Item]:
+    """Return the entry with all its periods moved, if it has any, less and more far.
+
+    They pay for it: of many periods one always fits the chance in a series.
+    """
+    periods = [number for number in numbers(item) if number.kind == "period"]
+    steps = [sign * step for step in _MOVES for sign in (-1, 1)] if periods else []
+    item = item._replace(log_prior=item.log_prior - _PRICE)
+    return [changed(item, dict.fromkeys(periods, step), span) for step in steps]
+
+
+def variations(item: Item, span: float) -> list[Item]:
+    """Return the entry with one number changed, down and up, for each of its numbers in turn."""
+    return [changed(item, {n: step}, span) for n in numbers(item) for step in (-1.0, 1.0)]
+
+
+def improved(item: Item, here: float, around: Iterable[float], span: float) -> Item:
+    """Return the entry with all numbers changed at once, each to the top of its parabola.
+
+    Args:
+        here: The evidence of the entry.
+        around: That of its `variations`.
+    """
+    scores = list(around)
+    pairs = zip(numbers(item), scores[::2], scores[1::2], strict=True)
+    return changed(item, {n: _top(below, here, above) for n, below, above in pairs}, span)
+
+
+def _top(below: float, here: float, above: float) -> float:
+    """Return where a parabola through three heights, a step apart, has its top."""
+    if not math.isfinite(below + here + above) or max(below, above) < here - 1e6:
+        return 0.0
+    slope, curvature = (above - below) / 2, below - 2 * here + above
+    if curvature > -_FLAT:
+        return math.copysign(1.0, slope) if abs(slope) > _FLAT else 0.0
+    # Rounded, so that the last digits of the evidence, in single precision, leave no trace.
+    top = round(-slope / curvature * _PARTS) / _PARTS
+    return max(-_FARTHEST, min(_FARTHEST, top))

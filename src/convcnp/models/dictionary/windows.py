@@ -23,7 +23,7 @@ from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
 
-_CORE, _MARGIN = 256, 96  # points of a window, and those it sees on either side
+_CORE, _MARGIN = 256, 160  # points of a window, and those it sees on either side
 _WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come

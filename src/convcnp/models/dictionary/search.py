@@ -1,0 +1,93 @@
+"""From the best entries of the catalogue to better ones: periods first, then every number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.variations import (
+    Item,
+    improved,
+    items,
+    moved_periods,
+    put_together,
+    variations,
+)
+
+Evidence = Callable[[Entries], Tensor]
+
+
+@dataclass
+class _Pool:
+    """Entries taken apart, and the evidence of each."""
+
+    found: list[Item]
+    score: list[float]
+    evidence: Evidence
+
+    def add(self, new: list[Item]) -> list[float]:
+        """Add entries, and return their evidence."""
+        score = self.evidence(put_together(new)).tolist() if new else []
+        self.found += new
+        self.score += score
+        return score
+
+    @property
+    def order(self) -> list[int]:
+        return sorted(range(len(self.found)), key=lambda i: -self.score[i])
+
+    def best_of_families(self) -> Iterator[int]:
+        """Yield the best entry without a period, and the best with each."""
+        met: set[int] = set()
+        for i in self.order:
+            if self.found[i].family not in met:
+                met.add(self.found[i].family)
+                yield i
+
+    def vary(self, leading: list[int], span: float) -> None:
+        """Change the numbers of some entries, each alone, then all of them together."""
+        around = [variations(self.found[i], span) for i in leading]
+        score = iter(self.add([each for some in around for each in some]))
+        together = []
+        for i, some in zip(leading, around, strict=True):
+            heights = [next(score) for _ in some]
+            together.append(improved(self.found[i], self.score[i], heights, span))
+        self.add(together)
+
+
+def searched(
+    entries: Entries,
+    score: Float[Tensor, " e"],
+    evidence: Evidence,
+    span: float,
+    rounds: int,
+    leading: int,
+) -> tuple[Entries, Float[Tensor, " k"]]:
+    """Look between the entries, and return them with those that were found, each with evidence.
+
+    A periodogram tells a period to a few tenths of what the series resolves, an entry with the
+    right shape and drift tells more: the periods of the best of every family are moved first.
+    Then the best are varied in rounds.
+
+    Args:
+        score: Evidence of the entries.
+        evidence: Returns that of others.
+        span: Of the series, in gaps.
+        leading: Entries that are varied in every round.
+    """
+    pool = _Pool(items(entries), score.tolist(), evidence)
+    best = list(pool.best_of_families())
+    pool.add([each for i in best for each in moved_periods(pool.found[i], span)])
+    done: set[int] = set()
+    for _ in range(rounds):
+        varied = [i for i in pool.order if i not in done][:leading]
+        pool.vary(varied, span)
+        done |= set(varied)
+    different = list({each.key: i for i, each in enumerate(pool.found)}.values())
+    found = put_together([pool.found[i] for i in different])
+    return found, torch.tensor([pool.score[i] for i in different], dtype=torch.float64)

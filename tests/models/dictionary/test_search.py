@@ -1,0 +1,63 @@
+import math
+
+import pytest
+import torch
+
+from convcnp.models.dictionary.catalogue import assembled
+from convcnp.models.dictionary.kernels import EQ, Entries
+from convcnp.models.dictionary.search import searched
+from convcnp.models.dictionary.variations import items
+
+SPAN = 100.0
+
+
+def season(period: float, family: int = 1) -> Entries:
+    exact = {(EQ, 1e6, period, 0.0): 1.0}
+    plain = {(EQ, 5.0, math.inf, 0.0): 1.0}
+    return assembled([(exact, (0.1,)), (plain, (0.1,))], [0.0, 0.0], [family, 0])
+
+
+def peaked(at: float, noise: float):
+    """Return an evidence with its top at a period and a noise."""
+    asked: list[int] = []
+
+    def evidence(entries: Entries) -> torch.Tensor:
+        asked.append(len(entries))
+        period = torch.stack(
+            [entries.bases.period[row != 0][0] for row in entries.weights[entries.kernel]]
+        )
+        away = torch.where(period.isfinite(), (1 / period - 1 / at) * SPAN / 0.05, 3.0)
+        return -(away**2) - (entries.noise / noise).log() ** 2
+
+    return evidence, asked
+
+
+@pytest.mark.parametrize("found", [11.6, 12.3])
+def test_a_period_that_was_told_badly_is_put_right_with_the_noise(found):
+    evidence, asked = peaked(at=12.0, noise=0.03)
+    entries, score = searched(season(found), evidence(season(found)), evidence, SPAN, 2, 3)
+    best = int(score.argmax())
+    weights = entries.weights[entries.kernel[best]]
+    assert float(entries.bases.period[weights != 0][0]) == pytest.approx(12.0, abs=0.02)
+    assert float(entries.noise[best]) == pytest.approx(0.03, rel=0.1)
+    assert len(entries) == len(score) < sum(asked)  # what was found twice counts once
+    assert len({each.key for each in items(entries)}) == len(entries)
+    torch.testing.assert_close(evidence(entries), score)
+
+
+def test_the_best_of_every_family_has_its_periods_moved():
+    two = assembled(
+        [({(EQ, 1e6, period, 0.0): 1.0}, (0.1,)) for period in (12.0, 5.0, 5.1)],
+        [0.0] * 3,
+        [1, 2, 2],
+    )
+    evidence, _ = peaked(at=12.0, noise=0.1)
+    entries, _ = searched(two, evidence(two), evidence, SPAN, 0, 3)
+    assert [(entries.family == family).sum().item() for family in (1, 2)] == [13, 14]
+
+
+def test_without_rounds_only_periods_are_moved():
+    evidence, _ = peaked(at=12.0, noise=0.03)
+    entries, _ = searched(season(11.6), evidence(season(11.6)), evidence, SPAN, 0, 3)
+    assert len(entries) == 2 + 12
+    assert entries.noise.unique().tolist() == [0.1]
