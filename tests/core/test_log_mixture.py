@@ -113,5 +113,19 @@ def test_the_head_reads_four_numbers_per_component():
     ).flatten(2)
     assert raw.shape[2] == head.channels(1)
     again = head(raw, MASK)
-    torch.testing.assert_close(again.mean, found.mean)
-    assert (again.is_log == found.is_log).all()
+    value = torch.tensor([0.3, 1.0, 2.0])[None, :, None].double()
+    for moment in ("mean", "variance"):
+        torch.testing.assert_close(getattr(again, moment), getattr(found, moment))
+    torch.testing.assert_close(again.log_prob(value), found.log_prob(value))
+
+
+def test_components_that_no_output_has_are_left_out():
+    found, never = mixture(), torch.full((1, 3, 1, 2), -math.inf).double()
+    parts = (found.log_weights, found.locations, found.scales, found.is_log.double())
+    padded = [
+        torch.cat([filler, part], -1)
+        for part, filler in zip(parts, (never, *[torch.ones_like(never)] * 3), strict=True)
+    ]
+    again = LogMixtureHead(4)(torch.stack(padded, 2).flatten(2), MASK)
+    assert again.locations.shape[-1] == found.locations.shape[-1]
+    torch.testing.assert_close(again.quantile(0.05), found.quantile(0.05))

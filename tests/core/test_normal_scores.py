@@ -1,6 +1,7 @@
+import pytest
 import torch
 
-from convcnp.core.normal_scores import root
+from convcnp.core.normal_scores import EXACTLY, root
 
 
 def test_a_root_is_found_where_straight_lines_would_creep():
@@ -24,3 +25,22 @@ def test_ends_that_are_the_root_are_returned():
         0.0,
         1.0,
     ]
+
+
+@pytest.mark.parametrize("tolerance", [0.05, EXACTLY])
+def test_a_root_does_not_depend_on_the_others(tolerance):
+    aims = torch.linspace(-2, 2, 9, dtype=torch.float64)
+    slopes = torch.logspace(-3, 3, 9, dtype=torch.float64)
+
+    def found(chosen):
+        def function(x):
+            return torch.asinh(slopes[chosen] * x) + x.clamp(min=0)
+
+        ends = torch.full_like(aims[chosen], 1e4)
+        return root(function, -ends, ends, aims[chosen], tolerance)
+
+    together = found(slice(None))
+    alone = torch.cat([found(slice(i, i + 1)) for i in range(len(aims))])
+    assert torch.equal(together, alone)
+    values = torch.asinh(slopes * together) + together.clamp(min=0)
+    assert ((values - aims).abs() < tolerance).all()

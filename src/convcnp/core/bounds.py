@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.core.normal_scores import EXACTLY
 from convcnp.core.predictive import Predictive
+from convcnp.core.quadrature import QuadraturePredictive
 from convcnp.errors import SettingError
 
 _NEAREST = 0.01  # of what is typical: nearer to a bound, values are seen as if so far from it
@@ -137,7 +138,7 @@ class Bounds:
         return self.lower + away if math.isfinite(self.lower) else self.upper - away
 
 
-class BoundedPredictive(Predictive):
+class BoundedPredictive(QuadraturePredictive):
     r"""Outputs between bounds, whose free form has a distribution of its own.
 
     .. math:: p(y) = g(u(y)) \, u'(y)
@@ -154,23 +155,8 @@ class BoundedPredictive(Predictive):
         super().__init__(base.mask.shape, validate_args=False)
         self.base, self.bounds, self.mask = base, bounds, base.mask
 
-    @property
-    def mean(self) -> Float[Tensor, "B M Dy"]:
-        """The mean, by quadrature."""
-        return self._moments[0]
-
-    @property
-    def variance(self) -> Float[Tensor, "B M Dy"]:
-        """The variance, by quadrature."""
-        return self._moments[1]
-
-    @property
-    def stddev(self) -> Float[Tensor, "B M Dy"]:
-        """The standard deviation, by quadrature."""
-        return self.variance.sqrt()
-
-    @cached_property
-    def _moments(self) -> tuple[Tensor, Tensor]:
+    def integrated(self) -> tuple[Tensor, Tensor]:
+        """Return mean and variance, as means over normal scores."""
         middle = self.at_score(torch.zeros(self.mask.shape, dtype=torch.float64))
         first, second = torch.zeros_like(middle), torch.zeros_like(middle)
         for _, y, weight in self._nodes():
@@ -193,9 +179,11 @@ class BoundedPredictive(Predictive):
         """Return the normal scores of the free form."""
         return self.base.score(self.bounds.free(value))
 
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
-        return self.bounds.bounded(self.base.at_score(score))
+        return self.bounds.bounded(self.base.at_score(score, tolerance))
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.

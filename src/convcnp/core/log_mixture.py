@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from convcnp.core.heads import Head
-from convcnp.core.normal_scores import SMALLEST, mixed_score, root
+from convcnp.core.normal_scores import EXACTLY, SMALLEST, mixed_score, root
 from convcnp.core.predictive import MixturePredictive, Predictive
 
 _NODES = 33  # per component, where the CRPS is an integral
@@ -87,7 +87,9 @@ class LogMixturePredictive(Predictive):
         u, _ = self._inner(value)
         return mixed_score((u - self.locations) / self.scales, self.weights)
 
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
         own = self.locations.double() + self.scales.double() * score[..., None]
         own = torch.where(self.is_log, own.clamp(max=_LARGEST).exp(), own)
@@ -95,7 +97,7 @@ class LogMixturePredictive(Predictive):
         counts = self.weights > 0
         low = self.offset + torch.where(counts, own, torch.inf).amin(-1)
         high = self.offset + torch.where(counts, own, -torch.inf).amax(-1)
-        return root(self.score, low, high, score.double())
+        return root(self.score, low, high, score.double(), tolerance)
 
     def _inner(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Return u for every component, and the logarithm of what it is the logarithm of."""
@@ -217,7 +219,14 @@ class LogMixtureHead(Head):
     def forward(
         self, raw: Float[Tensor, "B M P"], mask: Bool[Tensor, "B M Dy"]
     ) -> LogMixturePredictive:
-        """Return mixtures: weights first, then locations, scales, and one for a logarithm."""
+        """Return mixtures: weights first, then locations, scales, and one for a logarithm.
+
+        Components are put in the order of their weights, and those that no output has left out.
+        """
         parts = raw.unflatten(-1, (4, mask.shape[2], self.components))
-        logits, locations, scales, is_log = parts.unbind(-3)  # (B, M, Dy, K) each
+        logits = parts[..., 0, :, :]  # (B, M, Dy, K)
+        order = torch.argsort(logits, dim=-1, descending=True, stable=True)
+        most = int((torch.softmax(logits, -1) > 0).sum(-1).amax()) if logits.numel() else 1
+        order = order[..., None, :, :most].expand(*parts.shape[:-1], most)
+        logits, locations, scales, is_log = parts.gather(-1, order).unbind(-3)
         return LogMixturePredictive(logits, locations, scales, is_log > 0.5, mask)

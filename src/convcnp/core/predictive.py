@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
 
@@ -10,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.distributions import Distribution, Normal
 
-from convcnp.core.normal_scores import SMALLEST, mixed_score, root
+from convcnp.core.normal_scores import EXACTLY, SMALLEST, mixed_score, root
 from convcnp.errors import SettingError, ShapeError
 
 
@@ -92,8 +93,10 @@ class Predictive(Distribution):
         r"""Return normal scores :math:`\Phi^{-1}(F(y))`, which tell tails apart where F cannot."""
 
     @abstractmethod
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
-        """Return the outputs that have these normal scores, in float64."""
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
+        """Return the outputs that have these normal scores, or miss them by less, in float64."""
 
     @abstractmethod
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
@@ -148,7 +151,9 @@ class GaussianPredictive(Predictive, Normal):
         """Return how many standard deviations above the mean outputs lie."""
         return (value - self.mean) / self.stddev
 
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that lie so many standard deviations above the mean."""
         return self.mean.double() + self.stddev.double() * score
 
@@ -214,8 +219,16 @@ class MixturePredictive(Predictive):
         mask: Bool[Tensor, "B M Dy"],
     ) -> None:
         super().__init__(mask.shape, validate_args=False)
-        self.log_weights = torch.log_softmax(logits, -1)
+        self.log_weights = torch.log_softmax(logits.movedim(-1, 0), 0).movedim(0, -1)
         self.means, self.stddevs, self.mask = means, stddevs, mask
+
+    def with_components(
+        self, means: Float[Tensor, "B M Dy K"], stddevs: Float[Tensor, "B M Dy K"]
+    ) -> MixturePredictive:
+        """Return a mixture of other Gaussians with the same weights."""
+        other = copy.copy(self)
+        other.log_weights, other.means, other.stddevs = self.log_weights.to(means), means, stddevs
+        return other
 
     @property
     def weights(self) -> Float[Tensor, "B M Dy K"]:
@@ -242,11 +255,13 @@ class MixturePredictive(Predictive):
         r"""Return normal scores :math:`\Phi^{-1}(F(y))`, which tell tails apart where F cannot."""
         return mixed_score((value[..., None] - self.means) / self.stddevs, self.weights)
 
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
         # A mixture's lies between those of its components: a bracket that cannot fail.
         own = self.means.double() + self.stddevs.double() * score[..., None]
-        return root(self.score, own.amin(-1), own.amax(-1), score.double())
+        return root(self.score, own.amin(-1), own.amax(-1), score.double(), tolerance)
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
@@ -274,12 +289,7 @@ class MixturePredictive(Predictive):
             torch.as_tensor(part)[..., None] for part in (shift, scale, scatter)
         )
         own = self.stddevs * scale
-        return MixturePredictive(
-            self.log_weights.to(own),
-            self.means * scale + shift,
-            torch.hypot(own, scatter.to(own)),
-            self.mask,
-        )
+        return self.with_components(self.means * scale + shift, torch.hypot(own, scatter.to(own)))
 
     def as_mixture(self) -> MixturePredictive:
         """Return itself."""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.core.heads import Head
+from convcnp.core.normal_scores import EXACTLY
 from convcnp.core.predictive import MixturePredictive, Predictive
+from convcnp.core.quadrature import QuadraturePredictive
 
 _FARTHEST = 7.0  # standard deviations that quadratures reach
 _CORNERS, _STEPS = 57, 4  # even scores of a quadrature, and even steps between two of them
+_ROUGHLY = 0.05  # of scores: nodes may lie where they like, as long as they are in order
 _OUTPUTS_AT_ONCE = 2**18  # times nodes
 _LARGEST_SCORE = 8.0  # standard deviations
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
 
-class RecalibratedPredictive(Predictive):
+class RecalibratedPredictive(QuadraturePredictive):
     r"""Outputs whose normal scores under a base distribution follow a mixture of Gaussians.
 
     .. math:: u = \Phi^{-1}(F(y)) \sim \sum_k w_k \, \mathcal N(\mu_k, \sigma_k^2), \qquad
@@ -39,8 +41,7 @@ class RecalibratedPredictive(Predictive):
         super().__init__(base.mask.shape, validate_args=False)
         self.base, self.change, self.mask = base, change, base.mask
 
-    @cached_property
-    def _moments(self) -> tuple[Tensor, Tensor]:
+    def integrated(self) -> tuple[Tensor, Tensor]:
         r"""Return mean and variance: those of the base, and what the change adds to them.
 
         With :math:`H` the changed distribution function, :math:`\Delta = F - H` integrates to the
@@ -67,7 +68,7 @@ class RecalibratedPredictive(Predictive):
         shares = torch.arange(_STEPS, dtype=torch.float64, device=scores.device) / _STEPS
         for start in range(0, _CORNERS - 1, some):
             part = scores[start : start + some + 1, None, None, None]
-            corners = self.base.at_score(part.expand(-1, *self.mask.shape))
+            corners = self.base.at_score(part.expand(-1, *self.mask.shape), _ROUGHLY)
             between = (
                 corners[:-1, None] + shares[:, None, None, None] * corners.diff(dim=0)[:, None]
             )
@@ -75,28 +76,15 @@ class RecalibratedPredictive(Predictive):
             score = self.base.score(x)
             yield x, torch.special.ndtr(score), self.change.cdf(score)
 
-    @property
-    def mean(self) -> Float[Tensor, "B M Dy"]:
-        """The mean, by quadrature; exactly the base's where nothing is changed."""
-        return self._moments[0]
-
-    @property
-    def variance(self) -> Float[Tensor, "B M Dy"]:
-        """The variance, by quadrature; exactly the base's where nothing is changed."""
-        return self._moments[1]
-
-    @property
-    def stddev(self) -> Float[Tensor, "B M Dy"]:
-        """The standard deviation, by quadrature."""
-        return self.variance.sqrt()
-
     def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
         """Return the score in the change of the score in the base."""
         return self.change.score(self.base.score(value))
 
-    def at_score(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+    def at_score(
+        self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
+    ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
-        return self.base.at_score(self.change.at_score(score))
+        return self.base.at_score(self.change.at_score(score, tolerance), tolerance)
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
