@@ -72,7 +72,7 @@ class _StepInParts:
             get_ema_multi_avg_fn(0.999)(self.average, self.weights, 0)
 
     def _network(self, h: Tensor) -> Sequence[Tensor]:
-        field = Field(h, torch.zeros_like(h[0, 0])).map(self.model.embedding)
+        field = Field(self.model.embedding(h), self.model.embedding.bias)
         return self.model.cnn(field).map(self.model.head)
 
     def _loss(self, raw: Tensor, task: Task) -> Tensor:

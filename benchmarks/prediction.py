@@ -43,7 +43,10 @@ def prediction(quick: bool) -> list[Finding]:
 
 @torch.inference_mode()
 def one_series(quick: bool) -> list[Finding]:
-    """Predict one series of 50 points at 400 places by the shipped models of EQ functions."""
+    """Predict one series of 50 points at 400 places by each shipped model of EQ functions.
+
+    By the processor's time: the slowest is the one that counts.
+    """
     x = 4 * torch.rand(1, 50, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     places = torch.linspace(0, 4, 400, dtype=torch.float64)[None, :, None]
     task = Task(x, torch.sin(4 * x), places)
@@ -52,9 +55,10 @@ def one_series(quick: bool) -> list[Finding]:
         {name: lambda _, model=model: model(task) for name, model in models.items()},
         repetitions=20 if quick else 300,
     )
-    parts = {f"{name} ms": round(times[name].milliseconds, 2) for name in SHIPPED}
-    quickest = min(taken.milliseconds for taken in times.values())
-    return [Finding("prediction, 50 points at 400 places", quickest, "ms", most=2.0, parts=parts)]
+    taken = {name: 1e3 * median(times[name].cpu) for name in SHIPPED}
+    parts = {f"{name} ms": round(milliseconds, 2) for name, milliseconds in taken.items()}
+    slowest = max(taken.values())
+    return [Finding("prediction, 50 points at 400 places", slowest, "ms", most=2.0, parts=parts)]
 
 
 def many_series(quick: bool) -> list[Finding]:

@@ -122,6 +122,7 @@ def _padded(task: Task) -> Task:
         **{
             name: pad(tensor, (0, 0, 0, MAX_POINTS - tensor.shape[1]))
             for name, tensor in vars(task).items()
+            if tensor is not None
         }
     )
 

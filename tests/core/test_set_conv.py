@@ -178,6 +178,8 @@ def test_the_encoder_s_gradients_are_those_of_the_formula(monkeypatch, dim, prod
 @both_ways
 def test_the_decoder_s_gradients_are_those_of_the_formula(monkeypatch, dim, product_cells):
     monkeypatch.setattr(set_conv, "PRODUCT_CELLS", product_cells)
+    # On a line, products are for gradients of many channels: here of three.
+    monkeypatch.setattr(set_conv, "PRODUCT_WEIGHTS", product_cells)
     x, _, _, grid = example(dim)
     decoder = SetConvDecoder(0.15).double()
     values = drawn(2, *grid.shape, 3, seed=3).requires_grad_()
@@ -220,6 +222,26 @@ def test_small_planes_are_products_and_large_ones_windows(num_points, num_cells,
     assert SetConvEncoder(0.15)._is_product(x, grid) == is_product
     line = Grid(torch.zeros(1, 1, dtype=torch.float64), SPACING, (num_cells,))
     assert not SetConvEncoder(0.15)._is_product(x[..., :1], line)
+
+
+def test_a_gradient_of_many_channels_on_a_line_is_found_by_a_product(monkeypatch):
+    x, _, _, grid = example(1)
+    decoder, found = SetConvDecoder(0.15).double(), []
+    field = Field(drawn(2, *grid.shape, 3, seed=3), drawn(3, seed=4))
+    assert decoder._learns_by_product(field, x, grid)
+    few, many = Field(field.values[..., :1], field.beyond[:1]), x.repeat(1, 20_000, 1)
+    assert not decoder._learns_by_product(few, x, grid)
+    assert not decoder._learns_by_product(field, many, grid)
+    with torch.no_grad():
+        assert not decoder._learns_by_product(field, x, grid)
+    for limit in (set_conv.PRODUCT_WEIGHTS, 0):
+        monkeypatch.setattr(set_conv, "PRODUCT_WEIGHTS", limit)
+        leaves = (x.clone().requires_grad_(), field.values.clone().requires_grad_())
+        leaves = (*leaves, decoder.log_length_scale)
+        decoded = decoder(Field(leaves[1], field.beyond), leaves[0], grid)
+        found.append(with_gradients(decoded, *leaves))
+    for product, windows in zip(*found, strict=True):
+        assert_equal(product, windows, 1e-9)
 
 
 @both_ways

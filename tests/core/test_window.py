@@ -91,6 +91,26 @@ def test_small_groups_bound_the_points_visited_at_once(monkeypatch, at_once, gro
 
 
 @every_dim
+@pytest.mark.parametrize("at_once", [1, module.WEIGHTS_AT_ONCE])
+def test_visiting_only_what_was_observed_changes_nothing(monkeypatch, dim, at_once):
+    window, _, start, fraction = example(dim)
+    observed = drawn(2, 7, 3, seed=6) < 0.3
+    assert 0 < observed.sum() < 0.5 * observed.numel()
+    found = []
+    for share in (0.0, 0.5):
+        monkeypatch.setattr(module, "SPARSE", share)
+        monkeypatch.setattr(module, "WEIGHTS_AT_ONCE", at_once)
+        scale, amounts = torch.tensor(-2.0).double(), drawn(2, 7, 6, seed=3)
+        leaves = [t.clone().requires_grad_() for t in (scale, fraction, amounts)]
+        factors = observed.repeat(1, 1, 2) * leaves[2]
+        h = spread(leaves[0], leaves[1], factors, start, window, densities=3)
+        h.square().sum().backward()
+        found.append([h.detach(), *(leaf.grad for leaf in leaves)])
+    for every, some in zip(*found, strict=True):
+        assert_equal(some, every, 1e-12)
+
+
+@every_dim
 def test_a_weight_of_an_observation_is_a_factor_on_its_amounts(dim):
     """An observation of weight two is that observation made twice."""
     window, _, start, fraction = example(dim)

@@ -77,19 +77,21 @@ class Convolution(nn.Module):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D P Q"], Float[Tensor, " D"]]:
         """Return the new values, channel first, and their constant far from data."""
-        assert self.conv.bias is not None
-        response = self.conv.weight.sum((2, 3)) @ beyond + self.conv.bias
+        conv = self.conv  # a module looks up its parts anew each time, slowly
+        weight, bias = conv.weight, conv.bias
+        assert bias is not None
+        response = torch.addmv(bias, weight.sum((2, 3)), beyond)
         if self.padding == "unobserved":
             # Adding the negative: the gradient of a subtraction would negate a whole field.
             h = functional.conv2d(
-                h + (-beyond)[:, None, None],
-                self.conv.weight,
+                h + (-beyond).view(-1, 1, 1),
+                weight,
                 response,
-                stride=self.conv.stride,
-                padding=self.conv.padding,
+                stride=conv.stride,
+                padding=conv.padding,
             )
         else:
-            h = self.conv(h)
+            h = conv(h)
         if self.activation is None:
             return h, response
         on_field, on_constant = _ACTIVATIONS[self.activation]

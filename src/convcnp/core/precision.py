@@ -92,8 +92,7 @@ class ExpandedHead(Head):
         if isinstance(found, GaussianPredictive):
             return GaussianPredictive(*_expanded(found.mean, found.stddev), mask)
         if isinstance(found, MixturePredictive):
-            parts = _expanded(found.means, found.stddevs)
-            return MixturePredictive(found.log_weights, *parts, mask)
+            return found.with_components(*_expanded(found.means, found.stddevs))
         raise SettingError(
             f"Only Gaussians and mixtures of them are compressed, got {type(found).__name__}; "
             "choose such a head."

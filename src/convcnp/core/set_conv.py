@@ -156,8 +156,21 @@ class SetConvDecoder(_SetConv):
         """Return the function's values at the given inputs."""
         dtype = self.log_length_scale.dtype
         field = Field(field.values.to(dtype), field.beyond.to(dtype))
-        decoded = self._in_product if self._is_product(x, grid) else self._in_windows
-        return decoded(field, x, grid)
+        is_product = self._is_product(x, grid) or self._learns_by_product(field, x, grid)
+        return (self._in_product if is_product else self._in_windows)(field, x, grid)
+
+    def _learns_by_product(self, field: Field, x: Float[Tensor, "B M Dx"], grid: Grid) -> bool:
+        """Tell whether a gradient on a line is found quicker by a product over all of its cells.
+
+        Windows hold every channel of every cell in reach, the product one weight of every cell.
+        """
+        (cells, *others), channels = grid.shape, field.values.shape[-1]
+        return (
+            torch.is_grad_enabled()
+            and not others
+            and cells <= channels * math.ceil(self.reach / grid.spacing)
+            and x.shape[0] * x.shape[1] * cells <= PRODUCT_WEIGHTS
+        )
 
     def _in_windows(
         self, field: Field, x: Float[Tensor, "B M Dx"], grid: Grid

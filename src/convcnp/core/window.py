@@ -16,6 +16,9 @@ from torch.nn.functional import embedding_bag
 EPSILON = 1e-8  # added to densities before they divide
 # The cells in reach are visited for this many weights at once, so that memory stays bounded.
 WEIGHTS_AT_ONCE = 2**22
+# Observations of a channel are visited one by one where they are less than this share of all that
+# there could be; else all points in all channels are, without looking for them.
+SPARSE = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,10 @@ class Window:
         self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: Tensor
     ) -> Part:
         steps = torch.arange(2 * self.reach, device=start.device)
-        away = fraction[..., None] - (steps + (1 - self.reach))  # (B, K, Dx, R), in cells
+        offsets = torch.arange(
+            1 - self.reach, self.reach + 1, dtype=fraction.dtype, device=start.device
+        )
+        away = fraction[..., None] - offsets  # (B, K, Dx, R), in cells
         index, *further = (start[..., d, None] + steps for d in range(len(self.shape)))
         for cells, along in zip(self.padded[1:], further, strict=True):
             index = (index[..., None] * cells + along[:, :, None]).flatten(2)
@@ -90,7 +96,8 @@ class Part:
 
     def spread(self, onto: Float[Tensor, "C B L"], amounts: Float[Tensor, "B K C"]) -> None:
         """Add an amount times the weight to every cell in reach of its point."""
-        spread = self.weight * amounts.permute(2, 0, 1)[..., None]  # (C, B, K, W)
+        # Amounts in this order let the product lie in memory as it is read.
+        spread = self.weight * amounts.permute(2, 0, 1).contiguous()[..., None]  # (C, B, K, W)
         onto.scatter_add_(2, self.index.flatten(1).expand(len(onto), -1, -1), spread.flatten(2))
 
     def gather(self, values: Float[Tensor, "C B L"]) -> Float[Tensor, "C B K W"]:
@@ -99,11 +106,17 @@ class Part:
         return values.gather(2, index).unflatten(2, self.index.shape[1:])
 
     def gradients(
-        self, near: Float[Tensor, "C B K W"], amounts: Float[Tensor, "B K C"], scale: Tensor
-    ) -> tuple[Tensor, Float[Tensor, "B K Dx"]]:
+        self,
+        near: Float[Tensor, "C B K W"],
+        amounts: Float[Tensor, "B K C"],
+        scale: Tensor,
+        *,
+        of_positions: bool,
+    ) -> tuple[Tensor, Float[Tensor, "B K Dx"] | None]:
         """Return those of the logarithm of the length scale and of the points' positions in cells.
 
-        What is differentiated is the sum of values, weights and amounts.
+        What is differentiated is the sum of values, weights and amounts. Positions are data, and
+        have a gradient only where it is asked for.
         """
         product = (near * amounts.permute(2, 0, 1)[..., None]).sum(0).mul_(self.weight)
         dims, cells = self.away.shape[2:]
@@ -111,8 +124,9 @@ class Part:
         if dims == 2:
             both = product.unflatten(2, (cells, cells))
             along = torch.stack([both.sum(3), both.sum(2)], 2)
-        slope = along * self.away * scale**2
-        return (slope * self.away).sum(), -slope.sum(-1)
+        slope = along * self.away
+        of_scale = (slope * self.away).sum() * scale**2
+        return of_scale, -(scale**2) * slope.sum(-1) if of_positions else None
 
 
 def spread(
@@ -128,9 +142,19 @@ def spread(
 
     The inputs are data, and mostly the amounts are. What is learned is one number, whose gradient
     is one sum over the weights. Amounts and fractions have a gradient where they need one, so that
-    observations may be weighed by a factor on their amounts.
+    observations may be weighed by a factor on their amounts. Where most amounts are nothing, as of
+    observations of one channel out of six, only the others are visited, and have a gradient.
     """
-    arguments = (log_length_scale, fraction, amounts, start, window, densities)
+    lines = (amounts.shape[2], len(amounts))
+    is_something = (amounts.detach().unflatten(2, (-1, densities)) != 0).any(2)  # (B, N, Dy)
+    if is_something.sum() < SPARSE * is_something.numel():
+        task, point, channel = is_something.nonzero(as_tuple=True)
+        # Channels, and tasks in them, are lines of cells one after the other: of one long line.
+        line = (channel * len(amounts) + task)[:, None] * window.padded[0]
+        start = torch.cat([start[task, point, :1] + line, start[task, point, 1:]], 1)[None]
+        fraction = fraction[task, point][None]
+        amounts = amounts.unflatten(2, (-1, densities))[task, point, :, channel][None]
+    arguments = (log_length_scale, fraction, amounts, start, window, densities, lines)
     return _Spread.apply(*arguments)  # type: ignore[no-untyped-call]
 
 
@@ -183,46 +207,50 @@ class _Spread(torch.autograd.Function):
     def forward(
         ctx: Any,  # noqa: ANN401 - torch's
         log_length_scale: Tensor,
-        fraction: Float[Tensor, "B N Dx"],
-        amounts: Float[Tensor, "B N C"],
-        start: Int[Tensor, "B N Dx"],
+        fraction: Float[Tensor, "b N Dx"],
+        amounts: Float[Tensor, "b N c"],
+        start: Int[Tensor, "b N Dx"],
         window: Window,
         densities: int,
+        lines: tuple[int, int],
     ) -> Float[Tensor, "B *G C"]:
-        batch, _, channels = amounts.shape
+        channels, batch = lines
         scale = window.spacing * torch.exp(-log_length_scale)
         sums = amounts.new_zeros(channels, batch, math.prod(window.padded))
         parts = []
         for some, part in window.parts(start, fraction, scale):
-            part.spread(sums, amounts[:, some])
+            part.spread(_as_of(amounts, sums), amounts[:, some])
             parts += [(some, part)] if any(ctx.needs_input_grad) else []
         h = amounts.new_empty(batch, *window.shape, channels)
         blocks, sums = _blocks(h, densities), window.grid(sums).unflatten(0, (-1, densities))
         blocks[0] = sums[0]
         torch.div(sums[1:], sums[0] + EPSILON, out=blocks[1:])
         ctx.save_for_backward(amounts, h)
-        ctx.scale, ctx.parts, ctx.window, ctx.densities = scale, parts, window, densities
+        ctx.scale, ctx.parts, ctx.window = scale, parts, window
+        ctx.densities, ctx.lines = densities, lines
         return h
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Float[Tensor, "B *G C"]) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         amounts, h = ctx.saved_tensors
-        batch, _, channels = amounts.shape
         given, found = _blocks(grad, ctx.densities), _blocks(h, ctx.densities)
-        flat = h.new_zeros(channels, batch, math.prod(ctx.window.padded))
+        flat = h.new_zeros(*ctx.lines, math.prod(ctx.window.padded))
         sums = ctx.window.grid(flat).unflatten(0, (-1, ctx.densities))
         torch.div(given[1:], found[0] + EPSILON, out=sums[1:])
         torch.sub(given[0], (sums[1:] * found[1:]).sum(0), out=sums[0])
         gradients, of_amounts = [], []
         for some, part in ctx.parts:
-            near = part.gather(flat)
-            gradients.append(part.gradients(near, amounts[:, some], ctx.scale))
+            near = part.gather(_as_of(amounts, flat))
+            gradients.append(
+                part.gradients(
+                    near, amounts[:, some], ctx.scale, of_positions=ctx.needs_input_grad[1]
+                )
+            )
             if ctx.needs_input_grad[2]:
                 of_amounts.append((near * part.weight).sum(-1).permute(1, 2, 0))
-        length_scale, fraction = zip(*gradients, strict=True)
-        found_amounts = torch.cat(of_amounts, 1) if of_amounts else None
-        return sum(length_scale), torch.cat(fraction, 1), found_amounts, None, None, None
+        length_scale, fraction = _summed_up(gradients)
+        return length_scale, fraction, _joined(of_amounts, 1), None, None, None, None
 
 
 class _Gather(torch.autograd.Function):
@@ -245,7 +273,9 @@ class _Gather(torch.autograd.Function):
             found.append((near * part.weight).sum(-1))  # (C, B, m)
             parts.append((some, part, near))
         ctx.scale, ctx.parts, ctx.window, ctx.shape = scale, parts, window, flat.shape
-        return torch.cat(found, 2).permute(1, 2, 0)
+        joined = _joined(found, 2)
+        assert joined is not None
+        return joined.permute(1, 2, 0)
 
     @staticmethod
     @once_differentiable
@@ -254,12 +284,36 @@ class _Gather(torch.autograd.Function):
         gradients = []
         for some, part, near in ctx.parts:
             part.spread(flat, grad[:, some])
-            gradients.append(part.gradients(near, grad[:, some], ctx.scale))
-        length_scale, fraction = zip(*gradients, strict=True)
+            gradients.append(
+                part.gradients(near, grad[:, some], ctx.scale, of_positions=ctx.needs_input_grad[1])
+            )
+        length_scale, fraction = _summed_up(gradients)
         inside = ctx.window.grid(flat)
         values = inside.movedim(0, -1).clone(memory_format=torch.contiguous_format)
         inside.zero_()  # what is left belongs to the constant
-        return sum(length_scale), torch.cat(fraction, 1), values, flat.sum((1, 2)), None, None
+        return length_scale, fraction, values, flat.sum((1, 2)), None, None
+
+
+def _summed_up(
+    gradients: list[tuple[Tensor, Tensor | None]],
+) -> tuple[Tensor, Tensor | None]:
+    """Return the gradient of the length scale, and those of all positions if there are any."""
+    of_scale, of_positions = zip(*gradients, strict=True)
+    return sum(of_scale[1:], of_scale[0]), _joined([g for g in of_positions if g is not None], 1)
+
+
+def _joined(parts: list[Tensor], dim: int) -> Tensor | None:
+    """Return parts side by side, without a copy if there is one only, and nothing if none."""
+    if len(parts) > 1:
+        return torch.cat(parts, dim)
+    return parts[0] if parts else None
+
+
+def _as_of(
+    amounts: Float[Tensor, "b K c"], lines: Float[Tensor, "C B L"]
+) -> Float[Tensor, "c b l"]:
+    """Return the lines of cells as those points see them: apart, or as one long line."""
+    return lines.view(amounts.shape[2], len(amounts), -1)
 
 
 def _blocks(h: Float[Tensor, "B *G C"], densities: int) -> Float[Tensor, "powers Dy B *G"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from convcnp.core.predictive import GaussianPredictive, Predictive
@@ -73,10 +73,13 @@ class FunctionSource(ABC):
         )
         x = self.low + (self.high - self.low) * unit
         y = self.values(x, generator).float()
+        points = x[:, :context], y[:, :context], x[:, context:], y[:, context:]
+        if self.sizes == "batch":
+            return Task(*points)  # every point counts
         return Task(
-            *(x[:, :context], y[:, :context], x[:, context:], y[:, context:]),
-            context_mask=self._first(sizes[0], batch_size, context),
-            target_mask=self._first(sizes[1], batch_size, target),
+            *points,
+            context_mask=self._first(sizes[0], context),
+            target_mask=self._first(sizes[1], target),
         )
 
     def held_out(self, part: Part) -> FunctionSource:
@@ -94,11 +97,9 @@ class FunctionSource(ABC):
         spacing = width / self.max_points
         return Familiar((0.2 * spacing, width / 2), largest=5.0, spacing=spacing)
 
-    def _first(self, sizes: Int[Tensor, " groups"], batch_size: int, length: int) -> Tensor:
+    def _first(self, sizes: Int[Tensor, " B"], length: int) -> Bool[Tensor, "B K Dy"]:
         """Return a mask of the first points, as many as each task has."""
-        return (torch.arange(length) < sizes[:, None])[..., None].expand(
-            batch_size, length, self.dim_y
-        )
+        return (torch.arange(length) < sizes[:, None])[..., None].expand(-1, -1, self.dim_y)
 
     @abstractmethod
     def values(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import torch
+import numpy as np
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -137,8 +137,8 @@ class ConvCNP(Model):
 
     def on_grid(self, task: Task, grid: Grid) -> Float[Tensor, "B M P"]:
         """Return what is decoded at every target, using this grid."""
-        h = self.encoded(task, grid)  # (B, *G, C)
-        field = Field(h, torch.zeros_like(h.flatten(0, -2)[0])).map(self.embedding)
+        # Where nothing is observed the encoder's channels are zero, and the bias is what is left.
+        field = Field(self.embedding(self.encoded(task, grid)), self.embedding.bias)  # (B, *G, C)
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
         field = self.cnn(field) if grid.lead is None else self.cnn(field, first=-grid.lead)
@@ -193,7 +193,7 @@ class ConvCNP(Model):
         halo = self.receptive_radius
         # Beyond the targets of a tile its grid has to cover what the context up to the halo needs,
         # and is rounded up to a multiple of cells at either end.
-        beyond = self._exact.end(torch.tensor(halo), torch.tensor(0.0)).item()
+        beyond = self._exact.end(np.array([halo]), np.array([0.0])).item()
         overlap = beyond + self.cnn.multiple * self.spacing
         width = int(cells_per_tile ** (1 / self.dim_x)) * self.spacing - 2 * overlap
         anchors = ranges(task)[0][0]
