@@ -62,5 +62,5 @@ def test_tasks_have_the_points_that_are_asked_for():
 
 @pytest.mark.parametrize("options", [{"max_points": 5}, {"max_targets": 0}, {"dim_x": 1}])
 def test_wrong_options_are_refused(options):
-    with pytest.raises(SettingError, match="Fields need"):
+    with pytest.raises(SettingError, match="Expected max_points of at least 6"):
         SimulatedFields(**options)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
-import torch
 from numpy.random import Generator as Random
 from numpy.typing import NDArray
 
-from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
+from convcnp.data.simulated import Array, Kinds, Simulated, drawn_kind
 from convcnp.data.source import Familiar, Part
-from convcnp.errors import SettingError
-
-Array = NDArray[np.float64]
-
-_FEWEST = 6  # points of a field
-_FARTHEST = 20.0  # standard deviations of what was seen
 
 
 @dataclass(frozen=True)
-class SimulatedFields:
+class SimulatedFields(Simulated):
     """Random fields of the kinds that people map, which Gaussian processes are only some of.
 
     Smooth and rough ones, stretched in any direction or not; concentrations, counts, hills, steps
@@ -33,37 +25,21 @@ class SimulatedFields:
     What is hidden: points at random, one block, all beyond a line, or almost everything.
 
     Args:
-        max_points: Fields have from 6 to this many points, context and targets together.
-        max_targets: Of the hidden points, so many are asked for.
+        max_points: As in `Simulated`.
+        max_targets: Likewise.
     """
 
-    options: ClassVar[tuple[str, ...]] = ("max_points", "max_targets")
-    takes: ClassVar[Literal["tables"]] = "tables"
+    inputs: ClassVar[int] = 2
     normaliser: ClassVar[Normaliser] = AsIs()
     familiar: ClassVar[Familiar] = Familiar(
         (1e-300, np.inf), largest=np.inf, spacing=1.0, has_repeats=True
     )
 
-    max_points: int = 256
-    max_targets: int = 48
     dim_x: int = 2
-    dim_y: int = 1
 
-    def __post_init__(self) -> None:
-        if self.max_points < _FEWEST or self.max_targets < 1 or (self.dim_x, self.dim_y) != (2, 1):
-            raise SettingError(
-                f"Fields need max_points of at least {_FEWEST}, a target, two inputs and one "
-                f"channel, got max_points = {self.max_points}, max_targets = {self.max_targets}, "
-                f"dim_x = {self.dim_x}, dim_y = {self.dim_y}."
-            )
-
-    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
-        """Draw fields, and split the points of each into observed and hidden ones."""
-        seed = torch.randint(2**62, (), generator=generator).item()
-        random = np.random.default_rng(int(seed))
-        ratio = self.max_points / _FEWEST
-        sizes = (_FEWEST * ratio ** random.uniform(size=batch_size)).astype(int)
-        return Task.stack([self._one(random, int(size)) for size in sizes])
+    def _drawn(self, random: Random, batch_size: int) -> list[Task]:
+        shares = random.uniform(size=batch_size)
+        return [self._one(random, int(self._log_uniform(share))) for share in shares]
 
     def _one(self, random: Random, points: int) -> Task:
         x, y = drawn_field(random, points)
@@ -72,27 +48,17 @@ class SimulatedFields:
         unit = np.exp(random.normal(0, 3)) * np.ones(2)
         if random.uniform() < 0.2:
             unit = np.exp(random.normal(0, 3, 2))
-        x = unit * (random.normal(0, 10, 2) + x)
-        seen, asked = ~hidden, random.permutation(np.flatnonzero(hidden))[: self.max_targets]
-        # What lies far from all that was seen cannot be foreseen, and would rule the loss.
-        near = np.abs(y[asked] - y[seen].mean()) < _FARTHEST * y[seen].std()
-        return Task.from_arrays(x[seen], y[seen], x[asked], np.where(near, y[asked], np.nan))
+        return self._split(random, unit * (random.normal(0, 10, 2) + x), y, hidden)
 
     def held_out(self, part: Part) -> SimulatedFields:
         """Return the same kinds of fields; other seeds, other fields."""
         return self
 
-    def ceiling(self, task: Task) -> Predictive | None:
-        """Return the best possible prediction: it is not known."""
-        return None
-
 
 def drawn_field(random: Random, points: int) -> tuple[Array, Array]:
     """Draw places in about the unit square, and the values there."""
     x = drawn_places(random, points)
-    names = list(FIELDS)
-    weights = np.array([FIELDS[name][1] for name in names])
-    kind = names[random.choice(len(names), p=weights / weights.sum())]
+    kind = drawn_kind(random, FIELDS)
     y = FIELDS[kind][0](random, x)
     if kind not in _BOUNDED:
         y = _measured(random, y)
@@ -201,7 +167,7 @@ def _fault(random: Random, x: Array) -> Array:
     return y + random.uniform(0, 0.5) * _smooth(random, x)
 
 
-FIELDS: dict[str, tuple[Callable[[Random, Array], Array], float]] = {
+FIELDS: Kinds = {
     "sum": (_sum, 5),
     "sloped": (_sloped, 2),
     "concentration": (_concentration, 2),

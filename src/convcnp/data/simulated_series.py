@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-import torch
 from numpy.random import Generator as Random
 from numpy.typing import NDArray
 
-from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import InGaps, Normaliser
+from convcnp.data.simulated import FEWEST, Array, Kinds, Simulated, drawn_kind
 from convcnp.data.source import Familiar, Part
-from convcnp.errors import SettingError
 
-Array = NDArray[np.float64]
-
-_FEWEST = 6  # points of a series
 _LARGEST = 1e9  # value: a spike beyond tells a model nothing
-_FARTHEST = 20.0  # standard deviations of what was seen
 
 
 @dataclass(frozen=True)
-class SimulatedSeries:
+class SimulatedSeries(Simulated):
     """Random series of the kinds that people measure, which Gaussian processes are only some of.
 
     Seasons of fixed and of drifting shape, alone and one within the other; autoregressions and
@@ -35,68 +28,38 @@ class SimulatedSeries:
     seasons long, months, an end, or almost everything.
 
     Args:
-        max_points: Series have from 6 to this many points, context and targets together.
-        max_targets: Of the hidden points, so many are asked for.
+        max_points: As in `Simulated`.
+        max_targets: Likewise.
         sizes: Give the series of a batch similar lengths, or each its own.
     """
 
-    options: ClassVar[tuple[str, ...]] = ("max_points", "max_targets")
-    takes: ClassVar[Literal["tables"]] = "tables"
+    inputs: ClassVar[int] = 1
     normaliser: ClassVar[Normaliser] = InGaps()
     familiar: ClassVar[Familiar] = Familiar(
         (0.5, 2.0), largest=np.inf, spacing=1.0, has_repeats=True
     )
 
-    max_points: int = 256
-    max_targets: int = 48
     sizes: Literal["batch", "task"] = "batch"
-    dim_x: int = 1
-    dim_y: int = 1
 
-    def __post_init__(self) -> None:
-        if self.max_points < _FEWEST or self.max_targets < 1 or (self.dim_x, self.dim_y) != (1, 1):
-            raise SettingError(
-                f"Series need max_points of at least {_FEWEST}, a target, one input and one "
-                f"channel, got max_points = {self.max_points}, max_targets = {self.max_targets}, "
-                f"dim_x = {self.dim_x}, dim_y = {self.dim_y}."
-            )
-
-    def draw(self, batch_size: int, generator: torch.Generator) -> Task:
-        """Draw series, and split each into observed and hidden points."""
-        seed = torch.randint(2**62, (), generator=generator).item()
-        random = np.random.default_rng(int(seed))
-        ratio = self.max_points / _FEWEST
+    def _drawn(self, random: Random, batch_size: int) -> list[Task]:
         shared = random.uniform()
         tasks = []
         for _ in range(batch_size):
-            share = shared if self.sizes == "batch" else random.uniform()
-            longest = _FEWEST * ratio**share
-            tasks.append(self._one(random, max(int(longest * random.uniform(0.7, 1)), _FEWEST)))
-        return Task.stack(tasks)
-
-    def _one(self, random: Random, points: int) -> Task:
-        x, y = drawn_series(random, points)
-        hidden = hidden_points(random, x)
-        seen, asked = ~hidden, random.permutation(np.flatnonzero(hidden))[: self.max_targets]
-        # What lies far from all that was seen cannot be foreseen, and would rule the loss.
-        near = np.abs(y[asked] - y[seen].mean()) < _FARTHEST * y[seen].std()
-        return Task.from_arrays(x[seen], y[seen], x[asked], np.where(near, y[asked], np.nan))
+            longest = self._log_uniform(shared if self.sizes == "batch" else random.uniform())
+            points = max(int(longest * random.uniform(0.7, 1)), FEWEST)
+            x, y = drawn_series(random, points)
+            tasks.append(self._split(random, x, y, hidden_points(random, x)))
+        return tasks
 
     def held_out(self, part: Part) -> SimulatedSeries:
         """Return the same kinds of series, each of its own length; other seeds, other series."""
         return replace(self, sizes="task")
 
-    def ceiling(self, task: Task) -> Predictive | None:
-        """Return the best possible prediction: it is not known."""
-        return None
-
 
 def drawn_series(random: Random, points: int) -> tuple[Array, Array]:
     """Draw times and values of one series, in units of its own."""
     x = _times(random, points)
-    names = list(KINDS)
-    weights = np.array([KINDS[name][1] for name in names])
-    kind = names[random.choice(len(names), p=weights / weights.sum())]
+    kind = drawn_kind(random, KINDS)
     y = KINDS[kind][0](random, x)
     y = _measured(random, np.nan_to_num(y), is_bounded=kind in _BOUNDED)
     # Units of its own: a day may be one, or 86,400; a mean may be many spreads away from zero.
@@ -284,7 +247,7 @@ def _sum(random: Random, x: Array) -> Array:
     return np.exp(random.uniform(0.3, 1.2) * y) if random.uniform() < 0.15 else y
 
 
-KINDS: dict[str, tuple[Callable[[Random, Array], Array], float]] = {
+KINDS: Kinds = {
     "sum": (_sum, 5),
     "seasonal": (_seasonal, 3),
     "nested": (_nested, 1.5),
