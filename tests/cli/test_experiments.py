@@ -26,6 +26,8 @@ def test_a_smoke_run_ends_with_a_result_that_can_be_evaluated(tmp_path):
     fewer = invoke("evaluate", str(tmp_path / "run"), "--tasks", "3", "--seed", "9", "--json")
     assert json.loads(fewer.output)["num_tasks"] == 3
     assert json.loads(fewer.output)["seed"] == 9
+    refused = invoke("evaluate", "eq-convcnp", "--seed", "9", "--into", str(tmp_path))
+    assert "--into keeps scores on the tasks of a model's own result" in str(refused.exception)
 
 
 def test_an_interrupted_run_is_kept_and_says_how_to_go_on(tmp_path):

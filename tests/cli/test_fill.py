@@ -40,7 +40,7 @@ def test_points_in_the_plane_are_filled_by_their_inputs(tmp_path):
     table.write_text("\n".join(["x,y,height", *rows]) + "\n")
     done = invoke("fill", table, "--inputs", "x", "--inputs", "y", "--out", out)
     assert done.exit_code == 0, done.output
-    assert "Filled 1 values of 'height' over 'x' and 'y'" in done.stderr
+    assert "Filled 1 value of 'height' over 'x' and 'y'" in done.stderr
     full = pd.read_csv(out)
     assert full["height"][12] == pytest.approx(6, abs=0.2)
     assert full["filled"].notna().to_numpy().nonzero()[0].tolist() == [12]

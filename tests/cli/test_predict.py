@@ -18,6 +18,7 @@ import convcnp.plots.series
 import convcnp.predict.zoo
 from convcnp.cli import main
 from convcnp.models.convcnp import ConvCNP
+from convcnp.predict.answers import rounded
 
 SERIES = "date,temp\n2020-01-01,1.5\n2020-01-02,2\n2020-01-03,\n2020-01-04,3\n2020-01-06,2.5\n"
 LONG = "id,t,v\na,0,1\na,1,2\na,2,\nb,0,10\nb,1,\nb,3,30\n"
@@ -77,7 +78,8 @@ def test_the_command_and_the_library_give_the_same_numbers(predict):
     frame = pd.read_csv(io.StringIO(SERIES), parse_dates=["date"])
     found = convcnp.load("general").predict(frame, at=7, quantiles=[0.1, 0.5], samples=2)
     assert list(told) == list(found)
-    np.testing.assert_allclose(told.iloc[:, 1:], found.iloc[:, 1:], rtol=1e-6)
+    np.testing.assert_allclose(told.iloc[:, 1:], rounded(found, ["temp"]).iloc[:, 1:], rtol=1e-12)
+    np.testing.assert_allclose(told.iloc[:, 1:], found.iloc[:, 1:], rtol=1e-3)
 
 
 @pytest.mark.parametrize(

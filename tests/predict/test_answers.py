@@ -1,6 +1,7 @@
 """Answers: the columns they have, and what stands in them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from convcnp.core.heads import GaussianHead, MixtureHead
@@ -13,6 +14,7 @@ from convcnp.predict.answers import (
     check_quantiles,
     moments,
     quantile_name,
+    rounded,
     samples_of,
 )
 from convcnp.predict.batches import predict_many
@@ -62,3 +64,20 @@ def test_levels_close_to_the_ends_have_names_of_their_own():
     check_quantiles([1e-11, 1e-12, 0.05, 0.05])
     with pytest.raises(SettingError, match=r"0.05 and 0.05000000001, which are both q05"):
         check_quantiles([0.05, 0.05000000001])
+
+
+def test_an_answer_is_rounded_to_digits_of_its_deviation_row_by_row():
+    frame = pd.DataFrame(
+        {
+            "v_mean": [1234.56789, 0.000123456789, np.nan, 5.123456789],
+            "v_std": [12.3456789, 1.23456789e-6, np.nan, 0.0],
+            "v_q05": [1210.98765, 0.0001212121212, np.nan, 5.123456789],
+            "v_b": [0.123456789] * 4,
+            "v_b_std": [1.0] * 4,
+        }
+    )
+    found = rounded(frame, ["v"])
+    assert found["v_mean"].tolist()[:2] == [1234.57, 0.000123457]
+    assert found["v_q05"].tolist()[:2] == [1210.99, 0.000121212]
+    assert found.loc[3, "v_mean"] == 5.123456789  # without a deviation there is nothing to go by
+    assert found["v_b_std"].tolist() == frame["v_b_std"].tolist()

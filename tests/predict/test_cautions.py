@@ -11,7 +11,15 @@ from convcnp.frames.series import Ragged
 from convcnp.frames.time_axis import TimeAxis
 from convcnp.models.cnp import CNP
 from convcnp.predict.batches import Predictions
-from convcnp.predict.cautions import POINTS, SERIES, beyond, cautions, seems_positive, unused_season
+from convcnp.predict.cautions import (
+    POINTS,
+    SERIES,
+    beyond,
+    cautions,
+    seems_positive,
+    unbridged,
+    unused_season,
+)
 
 FAMILIAR = Familiar((0.5, 2.0), largest=3.0, spacing=1.0)
 SEEN = Ragged(np.zeros(4), np.array([0, 2, 4]))
@@ -75,6 +83,31 @@ def test_times_farther_ahead_than_a_series_is_long_are_counted():
     assert not list(beyond(series, Ragged(np.array([-8.0, 18.0]), np.array([0, 2])), axis))
     asked = Ragged(np.array([5.0, 30.0, -20.0]), np.array([0, 3]))
     assert "2 of 3 asked times" in next(beyond(series, asked, axis))
+
+
+def in_gap(y, deviation):
+    """Return what is said of 60 observations with 20 missing, predicted with such a deviation."""
+    x = np.delete(np.arange(80.0), slice(30, 50))
+    asked = np.arange(30.0, 50.0)
+    predictions = Predictions.none(CNP(), len(asked))
+    predictions.raw[:, 1] = np.log(np.expm1(deviation))
+    predictions.is_answered[:] = True
+    return list(unbridged(predictions, x, y(x)[:, None], asked, TimeAxis.of(pd.Series(x))))
+
+
+def wandering(x):
+    return np.sin(x / 9)
+
+
+def test_a_gap_is_too_long_where_the_band_is_as_wide_as_the_series():
+    (text,) = in_gap(wandering, 0.9)
+    assert "20 of 20 asked times lie in gaps, of up to 21, that are too long to bridge" in text
+    assert in_gap(wandering, 0.2) == []
+
+
+def test_noise_has_nothing_to_bridge():
+    assert in_gap(lambda x: np.random.default_rng(0).standard_normal(len(x)), 1.1) == []
+    assert in_gap(np.zeros_like, 1.0) == []
 
 
 def test_values_are_near_zero_if_many_are():

@@ -43,6 +43,16 @@ def test_rows_are_put_in_where_they_belong_in_any_order(general):
     assert done["date"].is_monotonic_increasing
 
 
+@pytest.mark.parametrize("missing_rows", [[], [3]])
+def test_columns_of_whole_numbers_stay_whole(general, missing_rows):
+    frame = pd.DataFrame({"rownames": range(12), "day": range(12), "v": np.sin(np.arange(12.0))})
+    frame.loc[7, "v"] = np.nan
+    done = general.fill(frame.drop(index=missing_rows).reset_index(drop=True))
+    assert done["v"].notna().all() and len(done) == 12
+    text = done["rownames"].to_csv(index=False).split()[1:]
+    assert text == ['""' if i in missing_rows else str(i) for i in range(12)]
+
+
 def test_longer_gaps_stay_empty(general):
     frame = daily(60, left_out=range(40, 45))
     frame.loc[10:11, "temp"] = np.nan

@@ -1,6 +1,7 @@
 """Predictions for users: in their units, their containers, their order."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -303,3 +304,20 @@ def test_a_model_says_in_five_lines_what_it_is():
     assert others[0].endswith("6,516")
     assert others[1].endswith("eq")
     assert others[3].endswith("tables, with predict, fill, sample and score")
+
+
+@pytest.mark.parametrize("has_rhythm", [False, True])
+def test_a_gap_that_nothing_carries_through_is_told_beside_the_answer(has_rhythm):
+    rng = np.random.default_rng(3)
+    x = np.arange(160.0)
+    smooth = np.exp(-0.5 * ((x[:, None] - x) / 5) ** 2) + 0.01 * np.eye(160)
+    y = np.linalg.cholesky(smooth) @ rng.standard_normal(160)
+    y = np.sin(2 * np.pi * x / 12) if has_rhythm else y
+    hidden = (x >= 60) & (x < 100)
+    frame = pd.DataFrame({"t": x[~hidden], "v": y[~hidden]})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ConvCNPWarning)
+        answer = convcnp.load("general").predict(frame, at=x[hidden])
+    texts = [*answer.attrs["warnings"], *(str(each.message) for each in said)]
+    told = [text for text in texts if "too long to bridge" in text]
+    assert len(told) == (0 if has_rhythm else 2)

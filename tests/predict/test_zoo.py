@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 from convcnp.errors import ModelNotFoundError, SettingError
-from convcnp.predict.zoo import USES, WEIGHTS, available, is_shipped, load, publish
+from convcnp.predict.zoo import USES, WEIGHTS, available, is_shipped, load, publish, rescore
 from convcnp.training.experiment import EvaluationSettings
 from convcnp.training.run import evaluate
 from helpers import ROOT, held_out_tasks_of
@@ -38,6 +38,23 @@ def test_weights_of_another_table_are_not_replaced(finished_run, tmp_path, monke
     publish(other, tmp_path / "results", weights=False)
     assert (tmp_path / "results/table9/eq-convcnp.json").exists()
     assert [entry["name"] for entry in available()] == ["table1/eq-convcnp"]
+
+
+def test_new_scores_replace_the_old_ones_and_nothing_else(finished_run, tmp_path, monkeypatch):
+    directory, result = finished_run
+    monkeypatch.setattr("convcnp.predict.zoo.WEIGHTS", tmp_path / "weights")
+    publish(directory, tmp_path / "results")
+    written = rescore("eq-convcnp", {"log_likelihood": 9.0, "new": 1}, tmp_path / "results")
+    assert written == [
+        tmp_path / "weights/eq-convcnp.json",
+        tmp_path / "results/table1/eq-convcnp.json",
+    ]
+    for path in written:
+        found = json.loads(path.read_text())
+        assert found.pop("scored_at_commit")
+        assert found == result | {"log_likelihood": 9.0, "new": 1}
+    with pytest.raises(ModelNotFoundError, match="got 'nothing'"):
+        rescore("nothing", {}, tmp_path)
 
 
 def test_publishing_an_unfinished_run_is_refused(tmp_path):

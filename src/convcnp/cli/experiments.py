@@ -138,22 +138,34 @@ def evaluate(
         Path | None,
         typer.Option(help="The table, or folder or zip file of images, that it was trained on."),
     ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the result files: a shipped model's gets the new scores."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compute a trained model's log-likelihood again, on tasks of the kind it was trained on."""
     from convcnp.cli.progress import downloads_shown
     from convcnp.paper.scores import further_scores
-    from convcnp.predict.zoo import load
+    from convcnp.predict.zoo import load, rescore
     from convcnp.training.run import evaluate as score
 
+    asked = {"num_tasks": tasks, "seed": seed}
+    if into is not None and any(value is not None for value in asked.values()):
+        raise SettingError(
+            f"--into keeps scores on the tasks of a model's own result, got --tasks {tasks} --seed "
+            f"{seed}; leave those out."
+        )
     predictor = load(name)
     source = _with_data(predictor.experiment, data).source().held_out("test")
-    asked = {"num_tasks": tasks, "seed": seed}
     settings = predictor.experiment.evaluation.model_copy(
         update={key: value for key, value in asked.items() if value is not None}
     )
     with downloads_shown():
         result = score(predictor.model, source, settings, further_scores)
+    if into is not None:
+        for path in rescore(predictor.name, result, into):
+            say(f"Wrote {path}.")
     if as_json:
         print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:

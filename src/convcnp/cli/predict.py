@@ -70,6 +70,7 @@ def predict_file(
     from convcnp.frames.columns import Columns
     from convcnp.frames.reading import read_table
     from convcnp.frames.targets import TargetText
+    from convcnp.predict.answers import rounded
     from convcnp.predict.zoo import load
 
     levels = _levels(quantiles)
@@ -95,7 +96,7 @@ def predict_file(
             say(remark)
         # The picture before the files: if it cannot be drawn, nothing is written.
         pictures = {} if plot is None else _drawn(request, answer, plot, draw or ())
-    write_answer(answer, out, pictures)
+    write_answer(rounded(answer, request.columns.values), out, pictures)
     for path in (*([] if out is None else [out]), *pictures):
         say(f"Wrote {path}.")
 

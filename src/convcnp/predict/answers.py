@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.columns import Columns
 from convcnp.predict.batches import Predictions
 
 QUANTILES = (0.05, 0.95)
+_DIGITS = 4  # of the standard deviation
 
 
 def check_quantiles(quantiles: Sequence[float]) -> None:
@@ -87,3 +89,35 @@ def answer_columns(names: Sequence[str], kinds: dict[str, np.ndarray]) -> dict[s
         for channel, name in enumerate(names)
         for kind, values in kinds.items()
     }
+
+
+def rounded(answer: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Round what is said of value columns to four digits of the standard deviation, row by row.
+
+    Example:
+        >>> answer = pd.DataFrame({"v_mean": [179.4645764], "v_std": [0.123456789]})
+        >>> rounded(answer, ["v"]).iloc[0].tolist()
+        [179.4646, 0.1235]
+    """
+    content = {}
+    for name in names:
+        places = decimals(answer[f"{name}_std"].to_numpy(), _DIGITS)
+        for column in (c for c in answer.columns if str(c).rpartition("_")[0] == name):
+            values = answer[column].to_numpy(copy=True)
+            for count in np.unique(places[np.isfinite(places)]):
+                chosen = places == count
+                values[chosen] = np.round(values[chosen], int(count))
+            content[column] = values
+    return answer.assign(**content)
+
+
+def decimals(spread: np.ndarray, digits: int) -> np.ndarray:
+    """Return the decimal places that show a spread by so many digits; NaN where it has none.
+
+    Example:
+        >>> decimals(np.array([0.012, 3.0, 1e9, 0.0]), 4).tolist()
+        [5.0, 3.0, 0.0, nan]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = digits - 1 - np.floor(np.log10(np.abs(spread)))
+    return np.where(np.isfinite(places), np.maximum(places, 0), np.nan)

@@ -15,7 +15,10 @@ from convcnp.predict.batches import Predictions
 
 _FEW = 0.05  # of the values
 _FAR = 1.0  # spans of a series, beyond its ends
-_ENOUGH = 8  # values to tell whether they are bounded
+_ENOUGH = 8  # values to tell whether they are bounded, or what a series is like
+_LONG = 3.0  # typical gaps between two observations
+_AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
+_NOISE = 0.8  # spread of the steps, over that of independent values: nothing could be bridged
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,46 @@ def beyond(series: Ragged, asked: Ragged, axis: TimeAxis) -> Iterator[str]:
             f"{count:,} of {len(asked.x):,} asked times lie farther beyond the observed ones than "
             f"these are long, by up to {axis.duration(farthest)}; what follows there is a guess."
         )
+
+
+def unbridged(
+    found: Predictions, x: np.ndarray, y: np.ndarray, asked: np.ndarray, axis: TimeAxis
+) -> Iterator[str]:
+    """Say where the bands in the gaps of a series are as wide as the series itself.
+
+    Args:
+        x: Times of the observations.
+        y: Their values (n, Dy), not a number where a channel has none.
+        asked: Times of the predictions.
+    """
+    band = None
+    for channel, values in enumerate(y.T):
+        order = np.argsort(x[~np.isnan(values)], kind="stable")
+        times, seen = (part[~np.isnan(values)][order] for part in (x, values))
+        gaps = np.diff(times)
+        spread = np.std(seen) if len(seen) > _ENOUGH else 0.0
+        if spread == 0 or np.std(np.diff(seen)) > _NOISE * np.sqrt(2) * spread:
+            continue
+        place = np.clip(np.searchsorted(times, asked) - 1, 0, len(gaps) - 1)
+        within = (asked > times[0]) & (asked < times[-1])
+        within &= gaps[place] > _LONG * np.median(gaps[gaps > 0])
+        if not within.any():
+            continue
+        band = _deviations(found) if band is None else band
+        lost = within & (band[:, channel] > _AS_WIDE * spread)
+        if lost.any():
+            yield (
+                f"{int(lost.sum()):,} of {len(asked):,} asked times lie in gaps, of up to "
+                f"{axis.duration(gaps[place][lost].max())}, that are too long to bridge: the bands "
+                "there are as wide as the series itself, and the mean is no more than its level."
+            )
+
+
+def _deviations(found: Predictions) -> np.ndarray:
+    """Return what the central 90 % of every prediction would have as standard deviation (R, Dy)."""
+    predictive = found.predictive
+    width = predictive.quantile(0.95) - predictive.quantile(0.05)
+    return np.asarray(width[0] / (2 * 1.645))
 
 
 def unused_season(

@@ -18,7 +18,7 @@ from convcnp.frames.sentinels import missing_cells
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.steps import Step
 from convcnp.frames.targets import series_targets
-from convcnp.predict.answers import quantile_name
+from convcnp.predict.answers import decimals, quantile_name
 from convcnp.predict.batches import Progress
 from convcnp.predict.request import Request
 
@@ -64,8 +64,9 @@ class Filling:
         values = ", ".join(map(repr, columns.values))
         put_in = f", {self.rows:,} of them in rows that were missing" if self.rows else ""
         left = f"; {self.left:,} stay empty" if self.left else ""
+        noun = "value" if self.values == 1 else "values"
         return (
-            f"Filled {self.values:,} values of {values} over {columns.over} with "
+            f"Filled {self.values:,} {noun} of {values} over {columns.over} with "
             f"{self.request.name!r}{put_in}{left}."
         )
 
@@ -85,7 +86,7 @@ def fill(
     names = _filled_names(request, frame)
     new = _new_rows(request.table, frame)
     position = np.concatenate([np.arange(len(frame)), new.pop("position")])
-    whole = pd.concat([frame, new.drop(columns="series")], ignore_index=True)
+    whole = _with_rows(frame, new.drop(columns="series"), names)
     is_new = np.arange(len(whole)) >= len(frame)
     missing = np.stack(
         [
@@ -125,6 +126,17 @@ def _filled_names(request: Request, frame: pd.DataFrame) -> list[str]:
             "several in one column; give each its own."
         )
     return names
+
+
+def _with_rows(frame: pd.DataFrame, new: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """Put rows below a table; whole numbers stay whole, where new rows have none."""
+    if new.empty:
+        return frame.reset_index(drop=True)
+    whole = pd.concat([frame, new], ignore_index=True)
+    others = [name for name in frame.columns if name not in names]
+    whole_numbers = [c for c in others if pd.api.types.is_integer_dtype(frame[c])]
+    torn = [c for c in whole_numbers if not pd.api.types.is_integer_dtype(whole[c])]
+    return whole.astype(dict.fromkeys(torn, "Int64"))
 
 
 def _free_name(frame: pd.DataFrame) -> str:
@@ -256,7 +268,7 @@ def _column(
     if not missing.any():
         return column
     values = pd.to_numeric(column.where(~missing), errors="coerce")
-    spread = float(values.std())
-    if math.isfinite(spread) and spread > 0:
-        medians = np.round(medians, max(_DIGITS - 1 - math.floor(math.log10(spread)), 0))
+    places = float(decimals(np.array(values.std(), dtype=np.float64), _DIGITS))
+    if math.isfinite(places):
+        medians = np.round(medians, int(places))
     return values.astype("float64").where(~wanted, medians)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,7 @@ from convcnp.predict.cautions import (
     beyond,
     cautions,
     seems_positive,
+    unbridged,
     unused_season,
 )
 from convcnp.predict.job import Job
@@ -300,6 +302,9 @@ class SeriesRequest(Request):
     def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
         yield from super()._cautions(job, found)
         yield from beyond(job.series, self.targets.inputs, self.table.axis)
+        if math.isinf(self.model.receptive_radius) and len(job.series) == 1:
+            asked = self.targets.inputs.x
+            yield from unbridged(found, job.series.x, job.y, asked, self.table.axis)
         if isinstance(self.source, TableSource) and len(job.series) == 1:
             sees = self.model.receptive_radius * self.source.gap[0]
             yield from unused_season(job.series.x, job.y, sees, self.name, self.table.axis)

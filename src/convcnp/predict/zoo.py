@@ -89,6 +89,20 @@ def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Pat
     return list(copies)
 
 
+def rescore(name: str, scores: dict[str, Any], results: Path) -> list[Path]:
+    """Put new scores into the result of a shipped model; how it was trained stays as it is."""
+    from convcnp.training.provenance import commit
+
+    if not is_shipped(name):
+        _refuse(name)
+    shipped = WEIGHTS / f"{name}.json"
+    result = json.loads(shipped.read_text()) | scores | {"scored_at_commit": commit()}
+    paths = [shipped, results / f"{_name(shipped)}.json"]
+    for path in paths:
+        write_atomically(path, (json.dumps(result, indent=2) + "\n").encode())
+    return paths
+
+
 def _name(result: Path) -> str:
     """Return the experiment that a result file is of, with its table."""
     from convcnp.training.run import read_result
