@@ -75,6 +75,13 @@ def test_patience_stops_a_run_that_no_longer_improves(tmp_path):
     assert again.step == progress.step
 
 
+@pytest.mark.parametrize("keep, best_step", [(None, 1), ("last", 4)])
+def test_the_last_weights_are_kept_where_that_is_asked_for(tmp_path, keep, best_step):
+    # So small a rate improves nothing after the first step.
+    chosen = small_training(steps=4, validate_every=1, learning_rate=1e-30, keep=keep)
+    assert train(seeded_model(), GPSource(), chosen, tmp_path).best_step == best_step
+
+
 class NotFiniteSource(GPSource):
     """Gives values so large that a squared error overflows, from the fourth batch on."""
 

@@ -72,6 +72,7 @@ class TrainingSettings(BaseModel):
     clip: NonNegativeFloat = 1.0  # largest norm of the gradient; 0 is no limit
     average: float | None = Field(None, gt=0, lt=1)  # decay of the moving average of the weights
     patience: PositiveInt | None = None  # stop after this many validations without a better one
+    keep: Literal["last"] | None = None  # weights; those of the best validation if left out
     validate_every: PositiveInt = 2560
     validation_tasks: PositiveInt = 500
     checkpoint_every: PositiveInt = 640
@@ -261,7 +262,7 @@ class _Run:
         score = self._mean_score(judged, tasks)
         self.model.train()
         progress = self.progress
-        if score > progress.best_score:
+        if score > progress.best_score or self.settings.keep == "last":
             progress.best_score, progress.best_step, progress.stale = score, progress.step, 0
             self.state.best = {name: v.clone() for name, v in judged.state_dict().items()}
         else:

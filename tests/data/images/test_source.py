@@ -120,6 +120,21 @@ def test_images_to_train_on_may_be_mirrored_moved_and_recoloured_and_no_others()
         Ramp(recolour=2.0)
 
 
+def test_some_pixels_are_asked_for_in_training_and_all_in_judging():
+    source = Numbered(targets=7)
+    task = source.draw(3, seeded(0))
+    whole = replace(source, targets=None).draw(3, seeded(0))
+    assert task.y_target.shape == (3, 7, 1)
+    assert torch.equal(task.context_mask, whole.context_mask)
+    inputs = [tuple(point) for point in task.x_target[0].tolist()]
+    assert len(set(inputs)) == 7
+    place = [whole.x_target[0].tolist().index(list(point)) for point in inputs]
+    assert torch.equal(task.y_target, whole.y_target[:, place])
+    assert source.held_out("test").draw(3, seeded(0)).y_target.shape == whole.y_target.shape
+    with pytest.raises(SettingError, match="targets must be a positive number"):
+        Numbered(targets=0)
+
+
 def test_from_a_hundredth_to_half_of_the_pixels_are_observed_and_all_numbers_occur():
     source = Numbered()
     counts = (200 * shares(source.draw(3000, seeded(0)))).round().int()

@@ -115,11 +115,13 @@ class ImageSource(PixelSource):
         mirror: Mirror half of the images to train on, left to right.
         shift: Move images to train on by up to so many pixels.
         recolour: Change brightness, contrast and colours of images to train on by up to this share.
+        targets: Pixels to predict of images to train on, drawn once for a batch; all if left out.
+            For models of points, to which every target costs time.
     """
 
     options: ClassVar[tuple[str, ...]] = (
         *PixelSource.options,
-        *("window", "whole_share", "mirror", "shift", "recolour"),
+        *("window", "whole_share", "mirror", "shift", "recolour", "targets"),
     )
 
     part: Literal["training"] | Part = "training"
@@ -128,6 +130,7 @@ class ImageSource(PixelSource):
     mirror: bool = False
     shift: int = 0
     recolour: float = 0.0
+    targets: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,6 +142,8 @@ class ImageSource(PixelSource):
                 "out if unsure."
             )
         check_not_negative("shift", self.shift)
+        if self.targets is not None:
+            check_positive("targets", self.targets)
         if not 0 <= self.recolour <= 1:
             raise SettingError(
                 f"recolour must be a share, from 0 to 1, got {self.recolour}; 0.1 changes colours "
@@ -152,7 +157,7 @@ class ImageSource(PixelSource):
     def held_out(self: _Set, part: Part) -> _Set:
         """Return the source of images that training never sees, whole and as they are."""
         as_they_are = replace(super().held_out(part), mirror=False, shift=0, recolour=0.0)
-        return replace(as_they_are, window=None)
+        return replace(as_they_are, window=None, targets=None)
 
     def __len__(self) -> int:
         return len(self.images())
@@ -162,7 +167,8 @@ class ImageSource(PixelSource):
         pixels = self._augmented(self.images()[objects].float() / 255, generator)
         if self.window is not None and not self._stays_whole(generator):
             pixels = windows(pixels, (self.window, self.window), generator)
-        return ImageTask(pixels, self._context(pixels, generator), pixels)
+        task = ImageTask(pixels, self._context(pixels, generator), pixels)
+        return task if self.targets is None else _at_some(task, self.targets, generator)
 
     def _augmented(
         self, pixels: Float[Tensor, "B H W C"], generator: torch.Generator
@@ -180,6 +186,19 @@ class ImageSource(PixelSource):
         if self.whole_share == 0:
             return False
         return bool(torch.rand((), generator=generator) < self.whole_share)
+
+
+def _at_some(task: ImageTask, count: int, generator: torch.Generator) -> Task:
+    """Ask for some of the pixels only, the same of all images."""
+    assert task.y_target is not None
+    chosen = torch.randperm(task.x_target.shape[1], generator=generator)[:count]
+    return Task(
+        task.x_context,
+        task.y_context,
+        task.x_target[:, chosen],
+        task.y_target[:, chosen],
+        context_mask=task.context_mask,
+    )
 
 
 def held_back(images: UInt8[Tensor, "images H W C"], part: str) -> UInt8[Tensor, "some H W C"]:
