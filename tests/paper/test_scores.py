@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from convcnp import GaussianPredictive, Task
+from convcnp.core.predictive import MixturePredictive
 from convcnp.data import lynx_hare
 from convcnp.data.functions import GPSource
 from convcnp.data.fur_counts import FurCounts
@@ -123,6 +124,18 @@ def test_a_squared_error_is_in_an_objects_own_size_as_well(source):
             every = torch.cat([asked, one.y_context[one.context_mask] ** 2])
             expected.append((asked.mean() / every.mean()).item())
     assert found["own_squared_error"] == pytest.approx(sum(expected) / 12)
+
+
+def test_a_squared_error_is_that_of_the_median(source):
+    measured = replace(source, units="none", errors=True)
+
+    def either(task):
+        zero = torch.zeros(*task.target_mask.shape, 2, dtype=torch.float64)
+        logits, means = zero + torch.tensor([9.0, 0.0]), zero + torch.tensor([0.0, 1e9])
+        return MixturePredictive(logits, means, zero + 1e-3, task.target_mask)
+
+    found = light_curves(either, measured, SETTINGS)["light_curves"]["all_points"]["model"]
+    assert found["own_squared_error"] < 10
 
 
 def test_points_are_removed_where_the_bare_gp_fails(source, monkeypatch):

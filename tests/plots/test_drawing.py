@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from convcnp import GaussianPredictive, Task
+from convcnp.core.predictive import MixturePredictive
 from convcnp.plots.drawing import (
     as_picture,
     as_pictures,
@@ -38,6 +39,18 @@ def test_a_band_is_two_standard_deviations_wide_and_masked_points_are_not_drawn(
     assert axes.lines[-1].get_xdata().tolist() == [0.0, 2.0]
     save_figure(figure, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").exists()
+
+
+def test_a_median_is_drawn_in_place_of_a_mean_that_lies_between():
+    axes = new_figure(1, 1).axes[0]
+    parts = torch.zeros(1, 2, 1, 2), torch.zeros(1, 2, 1, 2), torch.full((1, 2, 1, 2), 0.01)
+    parts[0][..., 1], parts[1][..., 1] = -1.0, 100.0
+    either = MixturePredictive(*parts, torch.ones(1, 2, 1, dtype=torch.bool))
+    for by in ("mean", "median"):
+        draw_band(axes, torch.tensor([0.0, 1.0]), either, by=by)
+    mean, median = (line.get_ydata()[0] for line in axes.lines)
+    assert mean > 20
+    assert abs(median) < 0.1
 
 
 def test_channels_and_targets_are_drawn_where_they_belong():

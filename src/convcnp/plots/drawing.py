@@ -34,10 +34,12 @@ def draw_band(
     channel: int = 0,
     color: str = BLUE,
     label: str | None = None,
+    by: Literal["mean", "median"] = "mean",
 ) -> None:
-    """Draw the mean and the central 95 % of the first task."""
+    """Draw the mean, or the median, and the central 95 % of the first task."""
     mean, low, high = _mean_and_band(predictive, channel)
-    axes.plot(x, mean, color=color, linewidth=1.5, label=label)
+    middle = mean if by == "mean" else predictive.quantile(0.5)[0, :, channel].detach().cpu()
+    axes.plot(x, middle, color=color, linewidth=1.5, label=label)
     axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
 
 

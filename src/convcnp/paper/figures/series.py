@@ -187,7 +187,8 @@ def _draw_light_curve(
     )
     ours, theirs = predict_fluxes(model, source, dense), kaggle_gp.predict(dense)
     for channel, axes in enumerate(panels):
-        draw_band(axes, x[0, :, 0], ours, channel=channel, label="ConvCNP: mean, 2 sd")
+        label = "ConvCNP: median, central 95 %"
+        draw_band(axes, x[0, :, 0], ours, channel=channel, label=label, by="median")
         draw_reference(axes, x[0, :, 0], theirs, channel=channel, label="Kaggle GP: mean, 2 sd")
         draw_targets(axes, task, channel=channel)
         draw_context(axes, task, channel=channel)
