@@ -6,7 +6,8 @@ import torch
 from convcnp.storage import read_tensors
 from promises.store_predictions import SHIPPED, STORED, predictions
 
-TOLERANCE = 1e-6  # other orders of summation
+TOLERANCE = 3e-6  # other orders of summation, by other processors
+OF_ATTENTION = 2e-4  # its exponentials carry them further: two processors differed by 5e-5
 
 
 def test_every_shipped_model_has_its_predictions_written_down():
@@ -16,7 +17,8 @@ def test_every_shipped_model_has_its_predictions_written_down():
 def assert_unchanged(name, found):
     stored = read_tensors(STORED)[0][name]
     assert stored.isfinite().all()
-    torch.testing.assert_close(found, stored, atol=TOLERANCE, rtol=TOLERANCE)
+    tolerance = OF_ATTENTION if "attncnp" in name else TOLERANCE
+    torch.testing.assert_close(found, stored, atol=tolerance, rtol=tolerance)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
