@@ -28,7 +28,7 @@ from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets, series_targets
 from convcnp.frames.time_axis import TimeAxis
 from convcnp.plots.series import draw_series
-from convcnp.predict.answers import quantile_name
+from convcnp.predict.answers import quantile_name, rounded
 from convcnp.predict.batches import Progress
 from convcnp.predict.predictor import Predictor
 from convcnp.predict.request import SeriesRequest
@@ -260,8 +260,9 @@ def answer_csv(
 ) -> str:
     """Return the table that the command would write."""
     with warnings_heard():
-        answer = _answer(upload.request(question, predictor), question, progress)
-    return answer.to_csv(index=False)
+        request = upload.request(question, predictor)
+        answer = _answer(request, question, progress)
+    return rounded(answer, request.columns.values).to_csv(index=False)
 
 
 def picture(
