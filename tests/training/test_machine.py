@@ -2,10 +2,15 @@
 
 import ctypes
 import platform
+import signal
+import subprocess
 
+import pytest
 import torch
 
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.errors import SettingError
+from convcnp.training.machine import check_half_precision, flushing_denormals, keep_freed_memory
+from convcnp.training.processes import Processes
 
 
 class Library:
@@ -40,3 +45,14 @@ def test_denormals_are_flushed_for_as_long_as_asked():
     with flushing_denormals():
         assert (small / 2 * 2).sum() == 0
     assert (small / 2 * 2).sum() > 0
+
+
+@pytest.mark.parametrize("check", [check_half_precision, lambda: Processes(precision="bf16-mixed")])
+def test_a_processor_that_stops_at_a_product_in_half_precision_is_said(monkeypatch, check):
+    def stopped(command, **options):
+        return subprocess.CompletedProcess(command, -signal.SIGILL)
+
+    monkeypatch.setattr(subprocess, "run", stopped)
+    with pytest.raises(SettingError, match="ONEDNN_MAX_CPU_ISA"):
+        check()
+    Processes(precision="32")  # which needs no such product

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+
+from convcnp.errors import SettingError
 
 # The parameters of glibc's `mallopt`, by their names in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -35,3 +39,18 @@ def flushing_denormals() -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(False)
+
+
+def check_half_precision() -> None:
+    """Refuse half precision where the processor stops a program that multiplies in it.
+
+    Virtual machines announce matrix units that they do not hand on. The first product in bfloat16
+    then ends the program without a word, so it is tried in another one.
+    """
+    product = "import torch; x = torch.ones(64, 64, dtype=torch.bfloat16); x @ x"
+    if subprocess.run([sys.executable, "-c", product], capture_output=True).returncode != 0:
+        raise SettingError(
+            "precision must be one that this processor multiplies in, but bf16-mixed stops it, as "
+            "on virtual machines that announce more than they have; leave precision out, or set "
+            "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16 in the environment."
+        )

@@ -26,6 +26,7 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
 from convcnp.errors import ConvCNPError, ProcessError, SettingError
 from convcnp.extras import import_extra
+from convcnp.training.machine import check_half_precision
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -88,6 +89,8 @@ class Processes:
                 f"{accelerator!r}, {self.devices} and {precision!r} ({_first_line(error)}); cpu "
                 "and 32 are always there."
             ) from error
+        if accelerator == "cpu" and precision == "bf16-mixed":
+            check_half_precision()
         return fabric
 
     @property
