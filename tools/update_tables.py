@@ -81,16 +81,23 @@ def image_budgets_table() -> str:
     """Return how long the models of each column of Table 3 were trained, and the longer trained."""
     columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
     rows = []
-    longer = {f"{model}-long": f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS}
+    longer = {
+        f"{model}-{ending}": f", {NAMES[model].split(',')[0]} trained {remark}"
+        for ending, remark in {"long": "longer", "longer": "longer still"}.items()
+        for model in MODELS
+    }
     for ending, remark in {"convcnp": "", **longer}.items():
         for column in columns:
             path = ROOT / f"results/table3/{column.lower()}-{ending}.json"
             if path.exists():
                 result = json.loads(path.read_text())
                 batch_size = result["experiment"]["training"]["batch_size"]
-                counts = (result["steps"], batch_size, result["training_images"])
+                steps, epochs = (
+                    result[key] + result.get("start", {}).get(key, 0) for key in ("steps", "epochs")
+                )
+                counts = (steps, batch_size, result["training_images"])
                 rows.append([column + remark, *(f"{count:,}" for count in counts)])
-                rows[-1].append(f"{result['epochs']:.2f}")
+                rows[-1].append(f"{epochs:.2f}")
     header = ["Column", "Steps", "Images per step", "Training images", "Epochs"]
     return Table("", header, rows).markdown()
 

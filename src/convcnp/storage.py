@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Content = bytes | Callable[[IO[bytes]], object]
 
+WEIGHTS = Path(__file__).parent / "weights"  # of models that ship with the package
+
 _PART = ".convcnp-part-"  # what files that are not yet whole begin with
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from convcnp.errors import ModelNotFoundError, SettingError, did_you_mean
-from convcnp.storage import write_atomically
+from convcnp.storage import WEIGHTS, write_atomically
 
 # What needs torch is imported where it is needed: to list models takes none.
 if TYPE_CHECKING:
     from convcnp.predict.predictor import Predictor
 
-WEIGHTS = Path(__file__).parents[1] / "weights"
 USES = WEIGHTS / "uses.toml"  # a sentence for each: what it is for
 
 

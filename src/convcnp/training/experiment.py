@@ -38,6 +38,7 @@ class Experiment(BaseModel):
 
     data: dict[str, Any]
     model: dict[str, Any]
+    start: str | None = None  # a shipped model whose weights training begins with
     training: TrainingSettings = TrainingSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 

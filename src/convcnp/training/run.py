@@ -22,6 +22,7 @@ from convcnp.training.experiment import EvaluationSettings, Experiment
 from convcnp.training.lock import locked
 from convcnp.training.loop import Reporter, train
 from convcnp.training.provenance import commit, hardware, versions
+from convcnp.training.start import begin_with
 from convcnp.training.together import by_first, by_first_then_others, is_first, num_processes
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def run(
 
         by_first(fabric, prepare)
         model = experiment.build_model()
+        start = begin_with(model, experiment.start) if experiment.start else None
         given = source
         source = by_first_then_others(
             fabric, lambda: experiment.source() if given is None else given
@@ -87,6 +89,7 @@ def run(
             "name": name,
             **evaluate(model, source.held_out("test"), experiment.evaluation, further_scores),
             **_description(experiment, model, source, progress),
+            **({} if start is None else {"start": start}),
             "processes": num_processes(fabric),
         }
         write_atomically(directory / RESULT, (json.dumps(result, indent=2) + "\n").encode())
