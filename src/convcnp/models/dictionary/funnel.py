@@ -28,6 +28,7 @@ class Funnel:
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
         affordable: Points up to which more pass the second, at no greater cost.
+        searching: Points on which the truth is searched between the best.
         rounds: How often the best entries are varied: the truth lies between those of a catalogue.
         leading: Entries that are varied in every round.
     """
@@ -37,6 +38,7 @@ class Funnel:
     kept_first: int = 64
     kept_second: int = 8
     affordable: int = 300
+    searching: int = 126
     rounds: int = 0
     leading: int = 3
 
@@ -53,7 +55,7 @@ class Funnel:
             return entries
 
         def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, series.spread(self.second), frame, prior)
+            return pooled_score(some, series.spread(self.searching), frame, prior)
 
         score = evidence(entries)
         span = 2 * float(frame.half[0])
