@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from convcnp.core.convolution import Convolution, ResidualBlocks, check_kernel, check_layer, wrapped
+from convcnp.core.convolution import (
+    Convolution,
+    Image,
+    ResidualBlocks,
+    check_kernel,
+    check_layer,
+    wrapped,
+)
 from convcnp.core.grid import Padding
 from convcnp.errors import SettingError
 from helpers import assert_equal, lively
@@ -31,7 +38,7 @@ def convolution(padding: Padding, stride: int = 1) -> Convolution:
 )
 def test_a_convolution_continues_the_field_as_its_padding_says(padding, ends):
     h = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)[None, None, None]
-    out, beyond = convolution(padding)(h, torch.tensor([5.0]).double())
+    out, beyond = convolution(padding)(Image(h, torch.tensor([5.0]).double()))
     expected = [ends[0], 1 + 4 + 12, 2 + 6 + 16, ends[1]]
     assert_equal(out.flatten(), torch.tensor(expected).double() + 10, 1e-12)
     assert beyond.item() == pytest.approx(7 * 5 + 10)
@@ -39,8 +46,8 @@ def test_a_convolution_continues_the_field_as_its_padding_says(padding, ends):
 
 def test_a_stride_keeps_every_second_cell_beginning_with_the_first():
     h, beyond = drawn(1, 1, 1, 6), drawn(1)
-    out, constant = convolution("unobserved", stride=2)(h, beyond)
-    full, same = convolution("unobserved")(h, beyond)
+    out, constant = convolution("unobserved", stride=2)(Image(h, beyond))
+    full, same = convolution("unobserved")(Image(h, beyond))
     assert_equal(out, full[..., ::2], 1e-12)
     assert_equal(constant, same, 0)
 
@@ -57,12 +64,12 @@ def test_residual_blocks_add_to_what_they_read(activation, function):
         change = layer.conv(expected)
         constant_change = layer.conv.weight.sum((2, 3)) @ constant + layer.conv.bias
         expected, constant = expected + function(change), constant + function(constant_change)
-    actual, actual_constant = blocks(h.clone(), beyond.clone())
+    actual, actual_constant = blocks(Image(h.clone(), beyond.clone()))
     assert (actual - h).abs().max() > 0.1
     assert_equal(actual, expected, 1e-12)
     assert_equal(actual_constant, constant, 1e-12)
     nothing = ResidualBlocks(0, 1, 3, **options)
-    assert_equal(nothing(h, beyond)[0], h, 0)
+    assert_equal(nothing(Image(h, beyond)).h, h, 0)
 
 
 def test_what_lies_beyond_a_ring_is_its_other_side():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import conv2d
 
-from convcnp.core.convolution import Convolution
+from convcnp.core.convolution import Convolution, Image
 from convcnp.core.separable import SeparableConvolution, separable
 from helpers import assert_equal, lively
 
@@ -88,6 +88,6 @@ def test_a_separable_convolution_is_one_of_what_relu_leaves_with_a_kernel_of_ran
         whole.conv.weight.copy_(mixing[:, :, None, None] * layer.depthwise.weight[:, 0])
         whole.conv.bias.copy_(mixing @ layer.depthwise.bias + layer.pointwise.bias)
     h, beyond = drawn(2, 3, 7, 8, seed=0), drawn(3, seed=0)
-    expected = whole(h.relu(), beyond.relu())
+    expected = whole(Image(h.relu(), beyond.relu()))
     for actual, wanted in zip(layer(h, beyond), expected, strict=True):
         assert_equal(actual, wanted, 1e-12)

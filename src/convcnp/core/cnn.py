@@ -6,15 +6,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional
 
-from convcnp.core.convolution import Activation, Convolution, LayerOptions, ResidualBlocks
-from convcnp.core.grid import Field, Padding
+from convcnp.core.convolution import (
+    AnyField,
+    Convolution,
+    Image,
+    LayerOptions,
+    ResidualBlocks,
+)
+from convcnp.core.grid import Field, Padding, Rim
+from convcnp.core.line import Activation, Line
 from convcnp.core.separable import SeparableBlock
 from convcnp.errors import SettingError, check_not_negative
 
@@ -27,6 +31,7 @@ class CNN(nn.Module, ABC):
     multiple: int  # the grid's length must be a multiple of this many cells
     receptive_radius: int  # cells on either side that an output depends on, at most
     takes_tight_grids: bool = False  # whether `layers_forward` has the option `first`
+    goes_along_lines: bool = False  # whether there is `along`, and it is the quicker way
 
     def __init__(self, dim: int, padding: Padding) -> None:
         super().__init__()
@@ -34,6 +39,8 @@ class CNN(nn.Module, ABC):
 
     def forward(self, field: Field, **options: int) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`."""
+        if self.goes_along_lines and Line.takes(field):
+            return self.along(Line.of(field), **options).field()
         image = field.values if self.dim == 2 else field.values[:, None]
         h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond, **options)
         image = h.movedim(1, -1)
@@ -44,6 +51,10 @@ class CNN(nn.Module, ABC):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers to channel-first values and to the constant beyond the grid."""
+
+    def along(self, line: Line) -> Line:
+        """Apply the layers along a line."""
+        raise NotImplementedError
 
 
 class SimpleCNN(CNN):
@@ -90,34 +101,10 @@ class SimpleCNN(CNN):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers one after the other."""
+        image = Image(h, beyond)
         for layer in self.layers:
-            h, beyond = layer(h, beyond)
-        return h, beyond
-
-
-class _Rim(NamedTuple):
-    """Cells around a field, before and after it, that hold its constant."""
-
-    rows: tuple[int, int]
-    columns: tuple[int, int]
-
-    def around(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> Float[Tensor, "B C P Q"]:
-        """Continue a field; its channels stay last in memory."""
-        image = h.movedim(1, -1)
-        for axis, ends in ((1, self.rows), (2, self.columns)):
-            if any(ends):
-                before, after = (
-                    beyond.expand(*image.shape[:axis], n, *image.shape[axis + 1 :]) for n in ends
-                )
-                image = torch.cat([before, image, after], axis)
-        return image.movedim(-1, 1)
-
-    def cut_off(self, h: Float[Tensor, "B C P Q"]) -> Float[Tensor, "B C H W"]:
-        """Undo what `around` does."""
-        (top, bottom), (left, right) = self
-        return h[:, :, top : h.shape[2] - bottom, left : h.shape[3] - right]
+            image = layer(image)
+        return image
 
 
 @lru_cache(maxsize=1024)  # of the sizes that are predicted again and again
@@ -131,21 +118,6 @@ def _rims_along(first: int, cells: int, spread: int, halvings: int) -> list[tupl
         first, cells = first - before, cells + before + after
         ends.append((2 * before, 2 * after))
     return ends
-
-
-def _gathering(h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
-    """Return the same field, whose gradient will lie together in memory.
-
-    That of a concatenation's part has gaps. Torch takes the derivatives of activations one number
-    at a time in rows of fewer than 32 between gaps, which is up to ten times as slow.
-    """
-
-    def together(grad: Tensor | None) -> Tensor | None:  # nothing, where nothing depends on it
-        return grad if grad is None else grad.contiguous(memory_format=torch.channels_last)
-
-    if h.requires_grad:
-        h.register_hook(together)
-    return h
 
 
 class UNet(CNN):
@@ -191,6 +163,7 @@ class UNet(CNN):
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
         self.takes_tight_grids = padding == "unobserved"
+        self.goes_along_lines = padding == "unobserved" and dim == 1
         # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
@@ -223,19 +196,24 @@ class UNet(CNN):
                 does, and every layer reads as far beyond it as signals go that come back. Those
                 that go far do so where cells are wide, and few (decision 31).
         """
-        skips = []
-        rims = [None] * len(self.down) if first is None else self._rims(first, h.shape[2:])
-        for layer, blocks, rim in zip(self.down, self.down_blocks, rims, strict=True):
-            skips.append((h, beyond))
-            h, beyond = blocks(*layer(h if rim is None else rim.around(h, beyond), beyond))
-        for layer, blocks, rim in zip(self.up, self.up_blocks, reversed(rims), strict=True):
-            h, beyond = blocks(*layer(self._repeated(h), beyond))
-            h = h if rim is None else rim.cut_off(h)
-            skip, skip_beyond = skips.pop()
-            h, beyond = torch.cat([skip, _gathering(h)], 1), torch.cat([skip_beyond, beyond])
-        return h, beyond
+        return self._down_and_up(Image(h, beyond), first, h.shape[2:])
 
-    def _rims(self, first: int, size: Sequence[int]) -> list[_Rim]:
+    def along(self, line: Line, *, first: int | None = None) -> Line:
+        """Do the same along a line."""
+        return self._down_and_up(line, first, (1, line.cells))
+
+    def _down_and_up(self, h: AnyField, first: int | None, size: Sequence[int]) -> AnyField:
+        skips = []
+        rims = [None] * len(self.down) if first is None else self._rims(first, size)
+        for layer, blocks, rim in zip(self.down, self.down_blocks, rims, strict=True):
+            skips.append(h)
+            h = blocks(layer(h, "halved", rim))
+        for layer, blocks, rim in zip(self.up, self.up_blocks, reversed(rims), strict=True):
+            h = blocks(layer(h, "doubled"))
+            h = skips.pop().beside(h if rim is None else h.without(rim))
+        return h
+
+    def _rims(self, first: int, size: Sequence[int]) -> list[Rim]:
         """Return what each layer on the way down reads around a grid.
 
         Its output then has all that it and its blocks spread a signal to, and can be halved again.
@@ -246,12 +224,7 @@ class UNet(CNN):
         ]
         nothing = [(0, 0)] * len(self.down)
         rows, columns = along if self.dim == 2 else (nothing, along[0])
-        return [_Rim(*ends) for ends in zip(rows, columns, strict=True)]
-
-    def _repeated(self, h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C P Q"]:
-        return functional.interpolate(
-            h, scale_factor=(1 if self.dim == 1 else 2, 2), mode="nearest"
-        )
+        return [Rim(*ends) for ends in zip(rows, columns, strict=True)]
 
 
 class ResNet(CNN):

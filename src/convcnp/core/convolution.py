@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, TypeVar, Unpack
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from convcnp.core.grid import Padding
+from convcnp.core.grid import Padding, Rim
+from convcnp.core.line import Activation, Line, Step
 from convcnp.errors import SettingError, check_not_negative
-
-Activation = Literal["relu", "gelu"]
 
 # For a convolution's output, which is needed nowhere else and may be changed in place, and for the
 # constant beyond the grid, which may not.
@@ -21,6 +20,61 @@ _ACTIVATIONS: dict[Activation, tuple[Callable[[Tensor], Tensor], Callable[[Tenso
     "relu": (torch.relu_, torch.relu),
     "gelu": (functional.gelu, functional.gelu),
 }
+
+
+class Image(NamedTuple):
+    """A field on a plane, or on a row of it, and what it is far from data.
+
+    What a `Line` does on a processor with one padding, it does with all and everywhere.
+    """
+
+    h: Float[Tensor, "B C H W"]
+    beyond: Float[Tensor, " C"]
+
+    def plus(self, other: Image) -> Image:
+        """Add a field on the same cells."""
+        return Image(self.h + other.h, self.beyond + other.beyond)
+
+    def beside(self, other: Image) -> Image:
+        """Put another field's channels behind one's own."""
+        h = torch.cat([self.h, _gathering(other.h)], 1)
+        return Image(h, torch.cat([self.beyond, other.beyond]))
+
+    def without(self, rim: Rim) -> Image:
+        """Leave out the outermost cells."""
+        (top, bottom), (left, right) = rim
+        rows, columns = self.h.shape[2:]
+        return Image(self.h[:, :, top : rows - bottom, left : columns - right], self.beyond)
+
+    def around(self, rim: Rim) -> Float[Tensor, "B C P Q"]:
+        """Return the field with a rim around it; its channels stay last in memory."""
+        image = self.h.movedim(1, -1)
+        for axis, ends in enumerate(rim, start=1):
+            if any(ends):
+                before, after = (
+                    self.beyond.expand(*image.shape[:axis], n, *image.shape[axis + 1 :])
+                    for n in ends
+                )
+                image = torch.cat([before, image, after], axis)
+        return image.movedim(-1, 1)
+
+
+AnyField = TypeVar("AnyField", Image, Line)
+
+
+def _gathering(h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
+    """Return the same field, whose gradient will lie together in memory.
+
+    That of a concatenation's part has gaps. Torch takes the derivatives of activations one number
+    at a time in rows of fewer than 32 between gaps, which is up to ten times as slow.
+    """
+
+    def together(grad: Tensor | None) -> Tensor | None:  # nothing, where nothing depends on it
+        return grad if grad is None else grad.contiguous(memory_format=torch.channels_last)
+
+    if h.requires_grad:
+        h.register_hook(together)
+    return h
 
 
 class LayerOptions(TypedDict):
@@ -63,7 +117,7 @@ class Convolution(nn.Module):
                 f"activation must be 'relu' or 'gelu', got {activation!r}; choose one."
             )
         check_layer(dim, kernel_size, padding, channels_in, channels_out)
-        self.padding, self.activation = padding, activation
+        self.dim, self.padding, self.activation = dim, padding, activation
         self.conv = nn.Conv2d(
             channels_in,
             channels_out,
@@ -73,13 +127,21 @@ class Convolution(nn.Module):
             padding_mode="circular" if padding == "circular" else "zeros",
         )
 
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B D P Q"], Float[Tensor, " D"]]:
-        """Return the new values, channel first, and their constant far from data."""
+    def forward(self, field: AnyField, step: Step = "same", rim: Rim | None = None) -> AnyField:
+        """Return the new values, and their constant far from data.
+
+        Args:
+            step: What the stride says, or `doubled`: repeat every cell before.
+            rim: Cells around the field to read as well.
+        """
         conv = self.conv  # a module looks up its parts anew each time, slowly
         weight, bias = conv.weight, conv.bias
         assert bias is not None
+        if isinstance(field, Line):
+            return field.convolved(weight, bias, self.activation, step, rim)
+        h, beyond = field.h if rim is None else field.around(rim), field.beyond
+        if step == "doubled":
+            h = functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")
         response = torch.addmv(bias, weight.sum((2, 3)), beyond)
         if self.padding == "unobserved":
             # Adding the negative: the gradient of a subtraction would negate a whole field.
@@ -93,9 +155,9 @@ class Convolution(nn.Module):
         else:
             h = conv(h)
         if self.activation is None:
-            return h, response
+            return Image(h, response)
         on_field, on_constant = _ACTIVATIONS[self.activation]
-        return on_field(h), on_constant(response)
+        return Image(on_field(h), on_constant(response))
 
 
 def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:
@@ -144,11 +206,8 @@ class ResidualBlocks(nn.Module):
             Convolution(dim, channels, channels, **options) for _ in range(blocks)
         )
 
-    def forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
-    ) -> tuple[Float[Tensor, "B C H W"], Float[Tensor, " C"]]:
+    def forward(self, field: AnyField) -> AnyField:
         """Apply the blocks one after the other."""
         for layer in self.layers:
-            change, change_beyond = layer(h, beyond)
-            h, beyond = h + change, beyond + change_beyond
-        return h, beyond
+            field = field.plus(layer(field))
+        return field

@@ -36,6 +36,16 @@ class Field(NamedTuple):
         return Field(function(self.values), function(self.beyond))
 
 
+Ends = tuple[int, int]  # cells before and after others
+
+
+class Rim(NamedTuple):
+    """Cells around a field that hold its constant."""
+
+    rows: Ends
+    columns: Ends
+
+
 @dataclass(frozen=True, eq=False)
 class Grid:
     """One uniform grid per task: the same spacing and shape, each with its own origin."""

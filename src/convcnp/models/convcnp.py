@@ -11,9 +11,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from convcnp.core.cnn import CNN, SimpleCNN, UNet
-from convcnp.core.convolution import Activation
 from convcnp.core.grid import Field, Grid, Margin, Padding, covering_grid, extent, ranges
 from convcnp.core.heads import GaussianHead, Head
+from convcnp.core.line import Activation
 from convcnp.core.set_conv import SetConvDecoder, SetConvEncoder
 from convcnp.core.task import Task
 from convcnp.errors import check_not_negative, check_positive

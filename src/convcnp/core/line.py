@@ -1,0 +1,248 @@
+"""Convolutions along a line as a few products of matrices, with gradients of their own.
+
+A line holds the cells of all tasks of a batch, one row of channels for each. Ahead of them stand
+two cells of what the field is far from data, which is read wherever a layer looks beyond a grid,
+and two of nothing, which no layer reads: their gradient is zero, and gradients read them beyond a
+grid. So all that a layer needs is found by one index, and the constant is a cell like any other.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from convcnp.core.grid import Ends, Field, Rim
+
+Activation = Literal["relu", "gelu"]
+Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those that it reads
+
+AHEAD = 4  # cells before those of the tasks
+
+
+class Line(NamedTuple):
+    """A field on one line of cells for each task, and what it is far from data.
+
+    Example:
+        >>> line = Line.of(Field(torch.zeros(2, 10, 3), beyond=torch.ones(3)))
+        >>> line.rows.shape, line.cells, line.field().beyond.tolist()
+        (torch.Size([24, 3]), 10, [1.0, 1.0, 1.0])
+    """
+
+    rows: Float[Tensor, "R C"]
+    batch: int
+
+    @classmethod
+    def of(cls, field: Field) -> Line:
+        """Write a field on a line."""
+        rows: Tensor = _Written.apply(*field)  # type: ignore[no-untyped-call]
+        return cls(rows, len(field.values))
+
+    @staticmethod
+    def takes(field: Field) -> bool:
+        """Tell whether products are the better way: a GPU has its own, and so has autocast."""
+        return field.values.device.type == "cpu" and field.values.dtype == field.beyond.dtype
+
+    @property
+    def cells(self) -> int:
+        """Cells of each task."""
+        return (len(self.rows) - AHEAD) // self.batch
+
+    def field(self) -> Field:
+        """Return the values of each task, and the constant beyond them."""
+        return Field(*_Read.apply(*self))  # type: ignore[no-untyped-call]
+
+    def convolved(
+        self,
+        weight: Float[Tensor, "D C 1 K"],
+        bias: Float[Tensor, " D"],
+        activation: Activation | None = None,
+        step: Step = "same",
+        rim: Rim | None = None,
+    ) -> Line:
+        """Convolve into as many cells, half as many of those within a rim, or twice as many."""
+        ends = (0, 0) if rim is None else rim.columns
+        reading = _reading(step, weight.shape[3], self.batch, self.cells, ends)
+        rows: Tensor = _Convolved.apply(  # type: ignore[no-untyped-call]
+            self.rows, weight, bias, activation, reading
+        )
+        return Line(rows, self.batch)
+
+    def plus(self, other: Line) -> Line:
+        """Add a field on the same cells."""
+        return Line(self.rows + other.rows, self.batch)
+
+    def beside(self, other: Line) -> Line:
+        """Put another field's channels behind one's own."""
+        return Line(torch.cat([self.rows, other.rows], 1), self.batch)
+
+    def without(self, rim: Rim) -> Line:
+        """Leave out the outermost cells."""
+        kept = _kept(self.batch, self.cells, rim.columns)
+        return Line(self.rows.index_select(0, kept), self.batch)
+
+
+class _Reading(NamedTuple):
+    """Which rows a layer reads to make a row, and which rows it makes of one.
+
+    A row is one cell or two. Three rows of two hold all that a kernel of five cells needs for two
+    cells, and few large rows are quicker to find and to multiply than many small ones.
+    """
+
+    reads: Int[Tensor, " N"]  # numbers of rows, as many for every row that is made
+    read_by: Int[Tensor, " M"]  # numbers of rows, as many for every row that is read
+    beyond: Tensor  # (k, n), by which row read and row made: whether it is the constant
+    chosen: Tensor  # (K, k * read * made), by cell of the kernel and by cells: whether they meet
+    shape: tuple[int, int, int]  # rows read for a row, cells in each, and cells in a row made
+
+    def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "k c d"]:
+        """Return the weights between the channels of all cells of rows."""
+        rows, read, made = self.shape
+        outputs, inputs = weight.shape[:2]
+        found = weight.view(outputs * inputs, -1) @ self.chosen.to(weight)
+        found = found.view(outputs, inputs, rows, read, made).permute(2, 3, 1, 4, 0)
+        return found.contiguous().view(rows, read * inputs, made * outputs)
+
+    def weight(self, matrix: Float[Tensor, "c kd"], outputs: int) -> Float[Tensor, "D C 1 K"]:
+        """Return the gradient of the weights, given that of the matrix with its rows inside."""
+        rows, read, made = self.shape
+        found = matrix.view(read, -1, rows, made, outputs).permute(4, 1, 2, 0, 3)
+        inputs = found.shape[1]
+        found = found.reshape(outputs * inputs, -1) @ self.chosen.to(matrix).T
+        return found.view(outputs, inputs, 1, -1)
+
+
+@lru_cache(maxsize=256)  # of the sizes that are trained on or predicted again and again
+def _reading(step: Step, kernel_size: int, batch: int, cells: int, ends: Ends) -> _Reading:
+    """Prepare a layer for all fields of a size."""
+    unit = 1 if step == "same" and cells % 2 else 2
+    half = -(-(kernel_size // 2) // unit)  # rows to either side
+    read, made = (1 if step == "doubled" else unit), (1 if step == "halved" else unit)
+    first, many = 0, cells // read
+    if step == "halved":
+        first, many = -ends[0] // 2, (cells + sum(ends)) // 2
+    place = first + torch.arange(many)[:, None] + torch.arange(-half, half + 1)
+    begin = (AHEAD + cells * torch.arange(batch)[:, None, None]) // read
+    is_inside = (place >= 0) & (place < cells // read)
+    reads = torch.where(is_inside, begin + place, 0).flatten(0, 1)
+    reads = torch.cat([reads.new_zeros(AHEAD // made, reads.shape[1]), reads])
+    read_by = torch.full(((AHEAD + batch * cells) // read, reads.shape[1]), AHEAD // made - 1)
+    maker, which = torch.nonzero(reads, as_tuple=True)
+    read_by[reads[maker, which], which] = maker
+    return _Reading(
+        reads.flatten(),
+        read_by.flatten(),
+        beyond=(reads == 0).T.float().contiguous(),
+        chosen=_chosen(step, kernel_size, unit, half),
+        shape=(reads.shape[1], read, made),
+    )
+
+
+def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor, "K kcd"]:
+    """Tell which of a kernel's cells lies between a cell of a row that is read and one made."""
+    cell, row, read, made = torch.meshgrid(
+        *map(torch.arange, (kernel_size, 2 * half + 1, unit, unit)), indexing="ij"
+    )
+    chosen = (cell - kernel_size // 2 == unit * (row - half) + read - made).float()
+    if step == "halved":
+        chosen = chosen[..., :1]
+    if step == "doubled":
+        chosen = chosen.sum(2)  # a cell that is repeated is both of a row's
+    return chosen.flatten(1)
+
+
+@lru_cache(maxsize=256)
+def _kept(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
+    """Return the rows that stay without the ends of each task."""
+    kept = torch.arange(AHEAD + batch * cells)
+    before, after = ends
+    of_tasks = kept[AHEAD:].view(batch, cells)[:, before : cells - after]
+    return torch.cat([kept[:AHEAD], of_tasks.flatten()])
+
+
+class _Convolved(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401 - torch's
+        values: Float[Tensor, "R C"],
+        weight: Float[Tensor, "D C 1 K"],
+        bias: Float[Tensor, " D"],
+        activation: Activation | None,
+        reading: _Reading,
+    ) -> Float[Tensor, "S D"]:
+        matrix = reading.matrix(weight)
+        rows, wide, _ = matrix.shape
+        near = values.view(-1, wide).index_select(0, reading.reads).view(-1, rows * wide)
+        bias = bias.repeat(reading.shape[2])
+        found = torch.addmm(bias, near, matrix.flatten(0, 1)).view(-1, len(weight))
+        result = found
+        if activation == "relu":
+            result = found.relu_()
+        if activation == "gelu":
+            result = functional.gelu(found)
+        ctx.save_for_backward(values, matrix, found)
+        ctx.activation, ctx.reading = activation, reading
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Float[Tensor, "S D"]) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        values, matrix, found = ctx.saved_tensors
+        rows, wide, made = matrix.shape
+        # Derivatives of activations are several times as slow where rows have gaps between them.
+        grad = grad.contiguous()
+        if ctx.activation == "relu":
+            grad = torch.ops.aten.threshold_backward(grad, found, 0)
+        if ctx.activation == "gelu":
+            grad = torch.ops.aten.gelu_backward(grad, found)
+        given = grad.view(-1, made)
+        near = given.index_select(0, ctx.reading.read_by).view(-1, rows * made)
+        near[0] = (ctx.reading.beyond.to(given) @ given).flatten()
+        of_matrix = values.view(-1, wide).T @ near
+        of_weight = ctx.reading.weight(of_matrix, grad.shape[1])
+        of_values = None
+        if ctx.needs_input_grad[0]:
+            of_values = (near @ matrix.transpose(0, 1).reshape(wide, -1).T).view_as(values)
+        return of_values, of_weight, grad.sum(0), None, None
+
+
+class _Written(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        values: Float[Tensor, "B L C"],
+        beyond: Float[Tensor, " C"],
+    ) -> Float[Tensor, "R C"]:
+        ctx.shape = values.shape
+        return torch.cat([beyond.expand(AHEAD, -1), values.flatten(0, 1)])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Float[Tensor, "R C"]) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+        return grad[AHEAD:].view(ctx.shape), grad[:AHEAD].sum(0)
+
+
+class _Read(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401
+        rows: Float[Tensor, "R C"],
+        batch: int,
+    ) -> tuple[Float[Tensor, "B L C"], Float[Tensor, " C"]]:
+        return rows[AHEAD:].clone().unflatten(0, (batch, -1)), rows[0].clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any,  # noqa: ANN401
+        of_values: Float[Tensor, "B L C"],
+        of_beyond: Float[Tensor, " C"],
+    ) -> tuple[Tensor, None]:
+        ahead = of_beyond.new_zeros(AHEAD, len(of_beyond))
+        ahead[0] = of_beyond
+        return torch.cat([ahead, of_values.flatten(0, 1)]), None

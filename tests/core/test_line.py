@@ -1,0 +1,133 @@
+"""Convolutions along a line are torch's, and so are their gradients."""
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from convcnp.core.cnn import UNet
+from convcnp.core.convolution import Convolution, Image
+from convcnp.core.grid import Field, Rim
+from convcnp.core.line import Line
+from helpers import assert_equal, lively
+
+STEPS = [("same", 6), ("same", 5), ("halved", 6), ("doubled", 6), ("doubled", 5)]
+every_step = pytest.mark.parametrize(("step", "cells"), STEPS)
+every_kernel = pytest.mark.parametrize("kernel_size", [1, 3, 5, 7])
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, dtype=torch.float64, generator=generator).requires_grad_()
+
+
+def arguments(kernel_size: int, cells: int) -> list[Tensor]:
+    return [
+        drawn(2, cells, 2),
+        drawn(2, seed=1),
+        drawn(3, 2, 1, kernel_size, seed=2),
+        drawn(3, seed=3),
+    ]
+
+
+def along(values: Tensor, beyond: Tensor, *others: object) -> Field:
+    return Line.of(Field(values, beyond)).convolved(*others).field()
+
+
+def plainly(values, beyond, weight, bias, activation, step):
+    """Repeat cells, continue the field by its constant, and let torch convolve."""
+    reach = weight.shape[3] // 2
+    h = values.transpose(1, 2).repeat_interleave(2 if step == "doubled" else 1, 2)
+    ends = beyond[:, None].expand(len(h), -1, reach)
+    stride = 2 if step == "halved" else 1
+    h = functional.conv1d(torch.cat([ends, h, ends], 2), weight[:, :, 0], bias, stride=stride)
+    function = {None: lambda h: h, "relu": torch.relu, "gelu": functional.gelu}[activation]
+    return function(h.transpose(1, 2)), function(weight.sum((2, 3)) @ beyond + bias)
+
+
+@every_kernel
+@every_step
+@pytest.mark.parametrize("activation", [None, "relu", "gelu"])
+def test_a_convolution_along_a_line_is_torchs(step, cells, kernel_size, activation):
+    given = arguments(kernel_size, cells)
+    actual = along(*given, activation, step)
+    expected = plainly(*given, activation, step)
+    assert expected[0].std() > 0.1
+    for found, wanted in zip(actual, expected, strict=True):
+        assert_equal(found, wanted, 1e-12)
+    totals = ((values**2).sum() + beyond.sum() for values, beyond in (actual, expected))
+    for found, wanted in zip(*(torch.autograd.grad(t, given) for t in totals), strict=True):
+        assert_equal(found, wanted, 1e-9)
+
+
+@every_kernel
+@every_step
+def test_gradients_along_a_line_are_those_of_differences(step, cells, kernel_size):
+    given = arguments(kernel_size, cells)
+    assert torch.autograd.gradcheck(lambda *given: tuple(along(*given, "gelu", step)), given)
+
+
+def test_a_line_changes_nothing_that_others_need():
+    values, beyond, weight, bias = arguments(5, 6)
+    line = Line.of(Field(values, beyond))
+    before = line.rows.detach().clone()
+    found = line.convolved(weight, bias, "relu")
+    kept = found.rows.detach().clone()
+    found.convolved(drawn(3, 3, 1, 5), bias, "relu").field().values.sum().backward()
+    assert_equal(line.rows.detach(), before, 0)
+    assert_equal(found.rows.detach(), kept, 0)
+
+
+@pytest.mark.parametrize("ends", [(2, 4), (4, 2)])
+def test_a_rim_is_read_by_halving_and_left_out_afterwards(ends):
+    values, beyond, weight, bias = arguments(5, 6)
+    line = Line.of(Field(values, beyond))
+    rim = Rim((0, 0), ends)
+    before, after = (beyond.expand(2, n, 2) for n in ends)
+    long = Line.of(Field(torch.cat([before, values, after], 1), beyond))
+    found = line.convolved(weight, bias, "relu", "halved", rim).field()
+    for actual, wanted in zip(
+        found, long.convolved(weight, bias, "relu", "halved").field(), strict=True
+    ):
+        assert_equal(actual, wanted, 1e-12)
+    assert_equal(long.without(rim).rows, line.rows, 0)
+
+
+def test_fields_are_added_and_joined_with_what_lies_beyond():
+    values, beyond = drawn(2, 5, 3), drawn(3, seed=1)
+    line = Line.of(Field(values, beyond))
+    both = line.beside(line.plus(line)).field()
+    assert_equal(both.values, torch.cat([values, 2 * values], 2), 0)
+    assert_equal(both.beyond, torch.cat([beyond, 2 * beyond]), 0)
+
+
+@pytest.mark.parametrize("first", [None, -6])
+@pytest.mark.parametrize("cells", [16, 20, 24])
+def test_a_unet_along_a_line_is_the_one_on_images(cells, first):
+    """With an odd number of cells at the bottom as well, where rows of two do not fit."""
+    cnn = lively(UNet(1, 2, (3, 4), (4, 3), blocks=1, activation="gelu"))
+    field = Field(drawn(2, cells, 2), drawn(2, seed=1))
+    assert cnn.goes_along_lines
+    found = cnn(field, **({} if first is None else {"first": first}))
+    image = Image(field.values[:, None].movedim(-1, 1), field.beyond)
+    h, beyond = cnn.layers_forward(*image, first=first)
+    assert_equal(found.values, h.movedim(1, -1)[:, 0], 1e-12)
+    assert_equal(found.beyond, beyond, 1e-12)
+
+
+def test_one_precision_on_a_processor_goes_along_a_line():
+    field = Field(torch.zeros(1, 8, 2), torch.zeros(2))
+    assert Line.takes(field)
+    assert not Line.takes(Field(field.values.bfloat16(), field.beyond))
+    assert not Line.takes(Field(field.values.to("meta"), field.beyond))
+    assert not UNet(2).goes_along_lines
+    assert not UNet(padding="zeros").goes_along_lines
+
+
+def test_a_layer_takes_lines_and_images_alike():
+    layer = lively(Convolution(1, 2, 3, kernel_size=5, padding="unobserved", activation="gelu"))
+    values, beyond = drawn(2, 6, 2), drawn(2, seed=1)
+    found = layer(Line.of(Field(values, beyond)), "doubled").field()
+    image = layer(Image(values[:, None].movedim(-1, 1), beyond), "doubled")
+    assert_equal(found.values, image.h.movedim(1, -1)[:, 0], 1e-12)
+    assert_equal(found.beyond, image.beyond, 1e-12)
