@@ -86,7 +86,7 @@ def test_sums_without_a_gradient_are_those_with_one(monkeypatch, dim):
 def test_small_groups_bound_the_points_visited_at_once(monkeypatch, at_once, groups):
     monkeypatch.setattr(module, "WEIGHTS_AT_ONCE", at_once)
     window, _, start, fraction = example(1)
-    visited = [part.weight.shape[1] for _, part in window.parts(start, fraction, torch.ones(()))]
+    visited = [part.weight.shape[1] for _, part in window.parts(start, fraction, 1.0)]
     assert visited == [7 // groups] * groups
 
 
@@ -131,5 +131,5 @@ def test_a_weight_of_an_observation_is_a_factor_on_its_amounts(dim):
 def test_the_smallest_weights_do_not_underflow():
     window = Window((30,), spacing=1.0, reach=3)
     start, fraction = window.split(torch.full((1, 1, 1), 10.5).double(), torch.float32)
-    (_, part), *_ = window.parts(start, fraction, torch.tensor(50.0))
+    (_, part), *_ = window.parts(start, fraction, 50.0)
     assert part.weight.min() == pytest.approx(math.exp(-60))

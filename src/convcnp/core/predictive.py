@@ -42,9 +42,11 @@ class Predictive(Distribution):
                 "log_prob needs one value per target and channel: expected "
                 f"{tuple(self.mask.shape)}, got {tuple(value.shape)}; pass task.y_target."
             )
+        value = value.to(likely := self._likely().detach())
+        if self.mask.all():  # the usual case: it takes few operations
+            return self._log_density(value)
         # Masking the value, not only the result: NaN would survive in the gradient.
-        likely = self._likely().detach()
-        value = torch.where(self.mask, value.to(likely), likely)
+        value = torch.where(self.mask, value, likely)
         return torch.where(self.mask, self._log_density(value), 0)
 
     def log_likelihood(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, " B"]:
@@ -144,8 +146,8 @@ class GaussianPredictive(Predictive, Normal):
         stddev: Float[Tensor, "B M Dy"],
         mask: Bool[Tensor, "B M Dy"],
     ) -> None:
-        Normal.__init__(self, mean, stddev, validate_args=False)
-        self.mask = mask
+        self.loc, self.scale, self.mask = mean, stddev, mask
+        Distribution.__init__(self, mean.shape, validate_args=False)
 
     def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
         """Return how many standard deviations above the mean outputs lie."""
@@ -187,11 +189,10 @@ class GaussianPredictive(Predictive, Normal):
         )
 
     def _log_density(self, value: Tensor) -> Tensor:
-        return Normal.log_prob(self, value)
+        return _log_normal(self.score(value), self.stddev)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
-        noise = _normal((*shape, *self.mean.shape), self.mean, generator)
-        return self.mean + self.stddev * noise
+        return self.mean + self.stddev * _normal((*shape, *self.mean.shape), self.mean, generator)
 
 
 class MixturePredictive(Predictive):
@@ -308,22 +309,16 @@ class MixturePredictive(Predictive):
 
     def to(self, device: torch.device | str) -> MixturePredictive:
         """Move every tensor to a device."""
-        return MixturePredictive(
-            self.log_weights.to(device),
-            self.means.to(device),
-            self.stddevs.to(device),
-            self.mask.to(device),
-        )
+        tensors = (self.log_weights, self.means, self.stddevs, self.mask)
+        return MixturePredictive(*(tensor.to(device) for tensor in tensors))
 
     def _log_density(self, value: Tensor) -> Tensor:
-        components = Normal(self.means, self.stddevs, validate_args=False)
-        densities = components.log_prob(value[..., None])
+        densities = _log_normal((value[..., None] - self.means) / self.stddevs, self.stddevs)
         return torch.logsumexp(self.log_weights + densities, -1)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
-        count = math.prod(shape)
         choices = self.weights.flatten(0, -2)  # (outputs, K)
-        chosen = torch.multinomial(choices, count, replacement=True, generator=generator)
+        chosen = torch.multinomial(choices, math.prod(shape), replacement=True, generator=generator)
         chosen = chosen.T.reshape(*shape, *self.mask.shape, 1)
         means, stddevs = (
             parameter.expand(*shape, *parameter.shape).gather(-1, chosen)[..., 0]
@@ -335,6 +330,11 @@ class MixturePredictive(Predictive):
 def coverage_key(level: float) -> str:
     """Return the name of a coverage among scores: coverage90 for 0.9."""
     return f"coverage{round(100 * level)}"
+
+
+def _log_normal(z: Tensor, stddev: Tensor) -> Tensor:
+    """Return the log-density of a Gaussian so many standard deviations from its mean."""
+    return (-0.5 * z) * z - stddev.log() - 0.5 * math.log(2 * math.pi)
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:

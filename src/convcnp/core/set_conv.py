@@ -119,7 +119,7 @@ class SetConvEncoder(_SetConv):
             beside: Further numbers of every observation, averaged like outputs in a last block.
         """
         observed = mask.to(y) if weight is None else weight.to(y)
-        features = [y**k for k in range(1, self.powers + 1)]
+        features = [y, *(y**k for k in range(2, self.powers + 1))]
         features += [] if beside is None else [beside.to(y)]
         phi = torch.cat([observed, *(observed * feature for feature in features)], -1)
         embedded = self._in_product if self._is_product(x, grid) else self._in_windows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -52,14 +53,13 @@ class Window:
         """
         below = cells.detach().floor()
         fraction = (cells - below).to(dtype)
-        starts = [
-            (along + (1 + self.reach)).long().clamp_(0, length + 2 * self.reach)
-            for along, length in zip(below.unbind(-1), self.shape, strict=True)
-        ]
-        return torch.stack(starts, -1), fraction
+        start = (below + (1 + self.reach)).long()
+        for d, length in enumerate(self.shape):
+            start[..., d].clamp_(0, length + 2 * self.reach)
+        return start, fraction
 
     def parts(
-        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: Tensor
+        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: float
     ) -> Iterator[tuple[slice, Part]]:
         """Yield the cells in reach of some points at a time, and their weights."""
         cells = (2 * self.reach) ** len(self.shape)
@@ -69,12 +69,9 @@ class Window:
             yield some, self._part(start[:, some], fraction[:, some], scale)
 
     def _part(
-        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: Tensor
+        self, start: Int[Tensor, "B K Dx"], fraction: Float[Tensor, "B K Dx"], scale: float
     ) -> Part:
-        steps = torch.arange(2 * self.reach, device=start.device)
-        offsets = torch.arange(
-            1 - self.reach, self.reach + 1, dtype=fraction.dtype, device=start.device
-        )
+        steps, offsets = _steps(self.reach, fraction.dtype, start.device)
         away = fraction[..., None] - offsets  # (B, K, Dx, R), in cells
         index, *further = (start[..., d, None] + steps for d in range(len(self.shape)))
         for cells, along in zip(self.padded[1:], further, strict=True):
@@ -84,6 +81,15 @@ class Window:
         for other in others:
             weight = (weight[..., None] * other[:, :, None]).flatten(2)
         return Part(index, weight, away)
+
+
+@lru_cache(maxsize=16)
+def _steps(
+    reach: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Int[Tensor, " R"], Float[Tensor, " R"]]:
+    """Return the cells of a window, counted from its first, and from the cell below its point."""
+    steps = torch.arange(2 * reach, device=device)
+    return steps, (steps + (1 - reach)).to(dtype)
 
 
 @dataclass(frozen=True)
@@ -109,7 +115,7 @@ class Part:
         self,
         near: Float[Tensor, "C B K W"],
         amounts: Float[Tensor, "B K C"],
-        scale: Tensor,
+        scale: float,
         *,
         of_positions: bool,
     ) -> tuple[Tensor, Float[Tensor, "B K Dx"] | None]:
@@ -146,14 +152,15 @@ def spread(
     observations of one channel out of six, only the others are visited, and have a gradient.
     """
     lines = (amounts.shape[2], len(amounts))
-    is_something = (amounts.detach().unflatten(2, (-1, densities)) != 0).any(2)  # (B, N, Dy)
-    if is_something.sum() < SPARSE * is_something.numel():
-        task, point, channel = is_something.nonzero(as_tuple=True)
-        # Channels, and tasks in them, are lines of cells one after the other: of one long line.
-        line = (channel * len(amounts) + task)[:, None] * window.padded[0]
-        start = torch.cat([start[task, point, :1] + line, start[task, point, 1:]], 1)[None]
-        fraction = fraction[task, point][None]
-        amounts = amounts.unflatten(2, (-1, densities))[task, point, :, channel][None]
+    if densities > 1:  # a point has something in the one channel that there is
+        is_something = (amounts.detach().unflatten(2, (-1, densities)) != 0).any(2)  # (B, N, Dy)
+        if is_something.sum() < SPARSE * is_something.numel():
+            task, point, channel = is_something.nonzero(as_tuple=True)
+            # Channels, and tasks in them, are lines of cells one after the other: of one long line.
+            line = (channel * len(amounts) + task)[:, None] * window.padded[0]
+            start = torch.cat([start[task, point, :1] + line, start[task, point, 1:]], 1)[None]
+            fraction = fraction[task, point][None]
+            amounts = amounts.unflatten(2, (-1, densities))[task, point, :, channel][None]
     arguments = (log_length_scale, fraction, amounts, start, window, densities, lines)
     return _Spread.apply(*arguments)  # type: ignore[no-untyped-call]
 
@@ -186,7 +193,7 @@ def _summed(
     With many channels it is some ten times as quick.
     """
     batch, cells = len(values), math.prod(window.padded)
-    scale = window.spacing * torch.exp(-log_length_scale)
+    scale = window.spacing * math.exp(-log_length_scale.item())
     flat = beyond.repeat(batch, cells, 1)  # (B, L, C)
     window.grid(flat.movedim(-1, 0)).copy_(values.movedim(-1, 0))
     first = cells * torch.arange(batch, device=start.device)[:, None, None]
@@ -215,7 +222,7 @@ class _Spread(torch.autograd.Function):
         lines: tuple[int, int],
     ) -> Float[Tensor, "B *G C"]:
         channels, batch = lines
-        scale = window.spacing * torch.exp(-log_length_scale)
+        scale = window.spacing * math.exp(-log_length_scale.item())
         sums = amounts.new_zeros(channels, batch, math.prod(window.padded))
         parts = []
         for some, part in window.parts(start, fraction, scale):
@@ -264,7 +271,7 @@ class _Gather(torch.autograd.Function):
         start: Int[Tensor, "B M Dx"],
         window: Window,
     ) -> Float[Tensor, "B M C"]:
-        scale = window.spacing * torch.exp(-log_length_scale)
+        scale = window.spacing * math.exp(-log_length_scale.item())
         flat = beyond[:, None, None].repeat(1, len(values), math.prod(window.padded))
         window.grid(flat).copy_(values.movedim(-1, 0))
         parts, found = [], []
