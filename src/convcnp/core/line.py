@@ -67,7 +67,7 @@ class Line(NamedTuple):
     ) -> Line:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        reading = _reading(step, weight.shape[3], self.batch, self.cells, ends)
+        reading = _reading(step, weight.shape[3], self.batch, self.cells, ends, bias.dtype)
         rows: Tensor = _Convolved.apply(  # type: ignore[no-untyped-call]
             self.rows, weight, bias, activation, reading
         )
@@ -96,29 +96,31 @@ class _Reading(NamedTuple):
 
     reads: Int[Tensor, " N"]  # numbers of rows, as many for every row that is made
     read_by: Int[Tensor, " M"]  # numbers of rows, as many for every row that is read
-    beyond: Tensor  # (k, n), by which row read and row made: whether it is the constant
-    chosen: Tensor  # (K, k * read * made), by cell of the kernel and by cells: whether they meet
+    beyond: Float[Tensor, "k n"]  # by row read and row made: whether it is the constant
+    chosen: Float[Tensor, "K krm"]  # by cell of the kernel and by cells: whether they meet
     shape: tuple[int, int, int]  # rows read for a row, cells in each, and cells in a row made
 
-    def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "k c d"]:
+    def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "kc d"]:
         """Return the weights between the channels of all cells of rows."""
         rows, read, made = self.shape
         outputs, inputs = weight.shape[:2]
-        found = weight.view(outputs * inputs, -1) @ self.chosen.to(weight)
-        found = found.view(outputs, inputs, rows, read, made).permute(2, 3, 1, 4, 0)
-        return found.contiguous().view(rows, read * inputs, made * outputs)
+        found = torch.mm(self.chosen.T, weight.permute(3, 1, 0, 2).reshape(-1, inputs * outputs))
+        found = found.view(rows * read, made, inputs, outputs).transpose(1, 2)
+        return found.reshape(-1, made * outputs)
 
     def weight(self, matrix: Float[Tensor, "c kd"], outputs: int) -> Float[Tensor, "D C 1 K"]:
         """Return the gradient of the weights, given that of the matrix with its rows inside."""
         rows, read, made = self.shape
-        found = matrix.view(read, -1, rows, made, outputs).permute(4, 1, 2, 0, 3)
-        inputs = found.shape[1]
-        found = found.reshape(outputs * inputs, -1) @ self.chosen.to(matrix).T
-        return found.view(outputs, inputs, 1, -1)
+        found = matrix.view(read, -1, rows, made, outputs).permute(2, 0, 3, 1, 4)
+        inputs = found.shape[3]
+        found = torch.mm(self.chosen, found.reshape(-1, inputs * outputs))
+        return found.view(-1, inputs, outputs, 1).permute(2, 1, 3, 0)
 
 
 @lru_cache(maxsize=256)  # of the sizes that are trained on or predicted again and again
-def _reading(step: Step, kernel_size: int, batch: int, cells: int, ends: Ends) -> _Reading:
+def _reading(
+    step: Step, kernel_size: int, batch: int, cells: int, ends: Ends, dtype: torch.dtype
+) -> _Reading:
     """Prepare a layer for all fields of a size."""
     unit = 1 if step == "same" and cells % 2 else 2
     half = -(-(kernel_size // 2) // unit)  # rows to either side
@@ -137,8 +139,8 @@ def _reading(step: Step, kernel_size: int, batch: int, cells: int, ends: Ends) -
     return _Reading(
         reads.flatten(),
         read_by.flatten(),
-        beyond=(reads == 0).T.float().contiguous(),
-        chosen=_chosen(step, kernel_size, unit, half),
+        beyond=(reads == 0).T.to(dtype).contiguous(),
+        chosen=_chosen(step, kernel_size, unit, half).to(dtype),
         shape=(reads.shape[1], read, made),
     )
 
@@ -175,11 +177,11 @@ class _Convolved(torch.autograd.Function):
         activation: Activation | None,
         reading: _Reading,
     ) -> Float[Tensor, "S D"]:
+        rows, _, made = reading.shape
         matrix = reading.matrix(weight)
-        rows, wide, _ = matrix.shape
-        near = values.view(-1, wide).index_select(0, reading.reads).view(-1, rows * wide)
-        bias = bias.repeat(reading.shape[2])
-        found = torch.addmm(bias, near, matrix.flatten(0, 1)).view(-1, len(weight))
+        near = values.view(-1, len(matrix) // rows).index_select(0, reading.reads)
+        found = torch.addmm(bias.repeat(made), near.view(-1, len(matrix)), matrix)
+        found = found.view(-1, len(weight))
         result = found
         if activation == "relu":
             result = found.relu_()
@@ -193,21 +195,23 @@ class _Convolved(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Float[Tensor, "S D"]) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         values, matrix, found = ctx.saved_tensors
-        rows, wide, made = matrix.shape
+        reading, channels = ctx.reading, grad.shape[1]
         # Derivatives of activations are several times as slow where rows have gaps between them.
         grad = grad.contiguous()
         if ctx.activation == "relu":
-            grad = torch.ops.aten.threshold_backward(grad, found, 0)
+            grad = torch.ops.aten.threshold_backward.default(grad, found, 0)
         if ctx.activation == "gelu":
-            grad = torch.ops.aten.gelu_backward(grad, found)
+            grad = torch.ops.aten.gelu_backward.default(grad, found)
+        made = matrix.shape[1]
+        rows, wide = reading.shape[0], len(matrix) // reading.shape[0]
         given = grad.view(-1, made)
-        near = given.index_select(0, ctx.reading.read_by).view(-1, rows * made)
-        near[0] = (ctx.reading.beyond.to(given) @ given).flatten()
-        of_matrix = values.view(-1, wide).T @ near
-        of_weight = ctx.reading.weight(of_matrix, grad.shape[1])
+        near = given.index_select(0, reading.read_by).view(-1, rows * made)
+        near[0] = torch.mm(reading.beyond, given).view(-1)
+        of_weight = reading.weight(torch.mm(values.view(-1, wide).T, near), channels)
         of_values = None
         if ctx.needs_input_grad[0]:
-            of_values = (near @ matrix.transpose(0, 1).reshape(wide, -1).T).view_as(values)
+            back = matrix.view(rows, wide, made).transpose(1, 2).reshape(-1, wide)
+            of_values = torch.mm(near, back).view(values.shape)
         return of_values, of_weight, grad.sum(0), None, None
 
 
