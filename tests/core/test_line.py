@@ -1,14 +1,17 @@
 """Convolutions along a line are torch's, and so are their gradients."""
 
+import copy
+
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from convcnp.core import line as module
 from convcnp.core.cnn import UNet
 from convcnp.core.convolution import Convolution, Image
 from convcnp.core.grid import Field, Rim
-from convcnp.core.line import Line
+from convcnp.core.line import Kernel, Line
 from helpers import assert_equal, lively
 
 STEPS = [("same", 6), ("same", 5), ("halved", 6), ("doubled", 6), ("doubled", 5)]
@@ -30,8 +33,15 @@ def arguments(kernel_size: int, cells: int) -> list[Tensor]:
     ]
 
 
-def along(values: Tensor, beyond: Tensor, *others: object) -> Field:
-    return Line.of(Field(values, beyond)).convolved(*others).field()
+def kernel(weight: Tensor, bias: Tensor) -> Kernel:
+    conv = nn.Conv2d(*weight.shape[1::-1], weight.shape[2:])
+    del conv.weight, conv.bias
+    conv.weight, conv.bias = weight, bias
+    return Kernel(conv)
+
+
+def along(values: Tensor, beyond: Tensor, weight: Tensor, bias: Tensor, *others: object) -> Field:
+    return Line.of(Field(values, beyond)).convolved(kernel(weight, bias), *others).field()
 
 
 def plainly(values, beyond, weight, bias, activation, step):
@@ -55,6 +65,9 @@ def test_a_convolution_along_a_line_is_torchs(step, cells, kernel_size, activati
     assert expected[0].std() > 0.1
     for found, wanted in zip(actual, expected, strict=True):
         assert_equal(found, wanted, 1e-12)
+    with torch.no_grad():
+        for found, wanted in zip(along(*given, activation, step), expected, strict=True):
+            assert_equal(found, wanted, 1e-12)
     totals = ((values**2).sum() + beyond.sum() for values, beyond in (actual, expected))
     for found, wanted in zip(*(torch.autograd.grad(t, given) for t in totals), strict=True):
         assert_equal(found, wanted, 1e-9)
@@ -71,9 +84,9 @@ def test_a_line_changes_nothing_that_others_need():
     values, beyond, weight, bias = arguments(5, 6)
     line = Line.of(Field(values, beyond))
     before = line.rows.detach().clone()
-    found = line.convolved(weight, bias, "relu")
+    found = line.convolved(kernel(weight, bias), "relu")
     kept = found.rows.detach().clone()
-    found.convolved(drawn(3, 3, 1, 5), bias, "relu").field().values.sum().backward()
+    found.convolved(kernel(drawn(3, 3, 1, 5), bias), "relu").field().values.sum().backward()
     assert_equal(line.rows.detach(), before, 0)
     assert_equal(found.rows.detach(), kept, 0)
 
@@ -85,9 +98,9 @@ def test_a_rim_is_read_by_halving_and_left_out_afterwards(ends):
     rim = Rim((0, 0), ends)
     before, after = (beyond.expand(2, n, 2) for n in ends)
     long = Line.of(Field(torch.cat([before, values, after], 1), beyond))
-    found = line.convolved(weight, bias, "relu", "halved", rim).field()
+    found = line.convolved(kernel(weight, bias), "relu", "halved", rim).field()
     for actual, wanted in zip(
-        found, long.convolved(weight, bias, "relu", "halved").field(), strict=True
+        found, long.convolved(kernel(weight, bias), "relu", "halved").field(), strict=True
     ):
         assert_equal(actual, wanted, 1e-12)
     assert_equal(long.without(rim).rows, line.rows, 0)
@@ -131,3 +144,48 @@ def test_a_layer_takes_lines_and_images_alike():
     image = layer(Image(values[:, None].movedim(-1, 1), beyond), "doubled")
     assert_equal(found.values, image.h.movedim(1, -1)[:, 0], 1e-12)
     assert_equal(found.beyond, image.beyond, 1e-12)
+
+
+def test_a_matrix_is_kept_until_its_weights_change():
+    layer = lively(Convolution(1, 2, 3, kernel_size=5, padding="unobserved"))
+    line = Line.of(Field(drawn(2, 6, 2), drawn(2, seed=1)))
+    made: list[Tensor] = []
+
+    @torch.no_grad()
+    def found() -> Tensor:
+        reading = module._reading("same", 5, 2, 6, (0, 0), torch.float64)
+        made.append(layer._kernel.matrix(reading)[0])
+        return layer(line).rows
+
+    first = found()
+    assert_equal(found(), first, 0)
+    assert made[0] is made[1]
+    for change in (lambda: layer.conv.weight.mul_(2), lambda: layer.conv.bias.mul_(2)):
+        with torch.no_grad():
+            change()
+        assert_equal(found(), layer(line).rows.detach(), 1e-12)
+    with torch.no_grad():
+        layer.load_state_dict({name: 3 * part for name, part in layer.state_dict().items()})
+    assert_equal(found(), layer(line).rows.detach(), 1e-12)
+    layer.conv.weight.data = layer.conv.weight.data.clone().neg()
+    assert_equal(found(), layer(line).rows.detach(), 1e-12)
+
+
+def test_weights_made_for_predictions_alone_are_read_anew():
+    with torch.inference_mode():
+        layer = lively(Convolution(1, 2, 3, kernel_size=5, padding="unobserved"))
+        line = Line.of(Field(drawn(2, 6, 2), drawn(2, seed=1)))
+        before = layer(line).rows
+        layer.conv.weight.mul_(2)
+        assert (layer(line).rows - before).abs().max() > 0.1
+
+
+def test_a_copied_layer_has_a_kernel_of_its_own():
+    layer = lively(Convolution(1, 2, 3, kernel_size=5, padding="unobserved"))
+    line = Line.of(Field(drawn(2, 6, 2), drawn(2, seed=1)))
+    with torch.no_grad():
+        before = layer(line).rows
+        copied = copy.deepcopy(layer)
+        copied.conv.weight.mul_(2)
+        assert (copied(line).rows - before).abs().max() > 0.1
+        assert_equal(layer(line).rows, before, 0)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convcnp.core.grid import Padding, Rim
-from convcnp.core.line import Activation, Line, Step
+from convcnp.core.line import Activation, Kernel, Line, Step
 from convcnp.errors import SettingError, check_not_negative
 
 # For a convolution's output, which is needed nowhere else and may be changed in place, and for the
@@ -126,6 +126,7 @@ class Convolution(nn.Module):
             padding=(0, kernel_size // 2) if dim == 1 else kernel_size // 2,
             padding_mode="circular" if padding == "circular" else "zeros",
         )
+        self._kernel = Kernel(self.conv)
 
     def forward(self, field: AnyField, step: Step = "same", rim: Rim | None = None) -> AnyField:
         """Return the new values, and their constant far from data.
@@ -134,11 +135,11 @@ class Convolution(nn.Module):
             step: What the stride says, or `doubled`: repeat every cell before.
             rim: Cells around the field to read as well.
         """
+        if isinstance(field, Line):
+            return field.convolved(self._kernel, self.activation, step, rim)
         conv = self.conv  # a module looks up its parts anew each time, slowly
         weight, bias = conv.weight, conv.bias
         assert bias is not None
-        if isinstance(field, Line):
-            return field.convolved(weight, bias, self.activation, step, rim)
         h, beyond = field.h if rim is None else field.around(rim), field.beyond
         if step == "doubled":
             h = functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")

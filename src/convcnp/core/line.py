@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
@@ -36,55 +36,52 @@ class Line(NamedTuple):
 
     rows: Float[Tensor, "R C"]
     batch: int
+    cells: int  # of each task
 
     @classmethod
     def of(cls, field: Field) -> Line:
         """Write a field on a line."""
         rows: Tensor = _Written.apply(*field)  # type: ignore[no-untyped-call]
-        return cls(rows, len(field.values))
+        return cls(rows, *field.values.shape[:2])
 
     @staticmethod
     def takes(field: Field) -> bool:
         """Tell whether products are the better way: a GPU has its own, and so has autocast."""
         return field.values.device.type == "cpu" and field.values.dtype == field.beyond.dtype
 
-    @property
-    def cells(self) -> int:
-        """Cells of each task."""
-        return (len(self.rows) - AHEAD) // self.batch
-
     def field(self) -> Field:
         """Return the values of each task, and the constant beyond them."""
-        return Field(*_Read.apply(*self))  # type: ignore[no-untyped-call]
+        return Field(*_Read.apply(self.rows, self.batch))  # type: ignore[no-untyped-call]
 
     def convolved(
         self,
-        weight: Float[Tensor, "D C 1 K"],
-        bias: Float[Tensor, " D"],
+        kernel: Kernel,
         activation: Activation | None = None,
         step: Step = "same",
         rim: Rim | None = None,
     ) -> Line:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        reading = _reading(step, weight.shape[3], self.batch, self.cells, ends, bias.dtype)
-        rows: Tensor = _Convolved.apply(  # type: ignore[no-untyped-call]
-            self.rows, weight, bias, activation, reading
-        )
-        return Line(rows, self.batch)
+        reading = _reading(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
+        if torch.is_grad_enabled():
+            arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
+            rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
+        else:
+            rows = _activated(reading.product(self.rows, *kernel.matrix(reading)), activation)
+        return Line(rows, self.batch, reading.cells)
 
     def plus(self, other: Line) -> Line:
         """Add a field on the same cells."""
-        return Line(self.rows + other.rows, self.batch)
+        return self._replace(rows=self.rows + other.rows)
 
     def beside(self, other: Line) -> Line:
         """Put another field's channels behind one's own."""
-        return Line(torch.cat([self.rows, other.rows], 1), self.batch)
+        return self._replace(rows=torch.cat([self.rows, other.rows], 1))
 
     def without(self, rim: Rim) -> Line:
         """Leave out the outermost cells."""
         kept = _kept(self.batch, self.cells, rim.columns)
-        return Line(self.rows.index_select(0, kept), self.batch)
+        return Line(self.rows.index_select(0, kept), self.batch, self.cells - sum(rim.columns))
 
 
 class _Reading(NamedTuple):
@@ -99,6 +96,16 @@ class _Reading(NamedTuple):
     beyond: Float[Tensor, "k n"]  # by row read and row made: whether it is the constant
     chosen: Float[Tensor, "K krm"]  # by cell of the kernel and by cells: whether they meet
     shape: tuple[int, int, int]  # rows read for a row, cells in each, and cells in a row made
+    cells: int  # that are made for each task
+
+    def product(
+        self, rows: Float[Tensor, "R C"], matrix: Float[Tensor, "kc d"], bias: Float[Tensor, " d"]
+    ) -> Float[Tensor, "S D"]:
+        """Multiply all that is read for a row by a matrix, and add a bias."""
+        wide, outputs = matrix.shape
+        near = rows.view(-1, wide // self.shape[0]).index_select(0, self.reads)
+        found = torch.addmm(bias, near.view(-1, wide), matrix)
+        return found.view(-1, outputs // self.shape[2])
 
     def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "kc d"]:
         """Return the weights between the channels of all cells of rows."""
@@ -142,6 +149,7 @@ def _reading(
         beyond=(reads == 0).T.to(dtype).contiguous(),
         chosen=_chosen(step, kernel_size, unit, half).to(dtype),
         shape=(reads.shape[1], read, made),
+        cells=many * made,
     )
 
 
@@ -167,6 +175,34 @@ def _kept(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
     return torch.cat([kept[:AHEAD], of_tasks.flatten()])
 
 
+class Kernel:
+    """The weights of a layer, and their matrix, which is kept for as long as they do not change."""
+
+    def __init__(self, conv: nn.Conv2d) -> None:
+        self.conv, self.size = conv, conv.kernel_size[1]
+        self._kept: dict[tuple[int, int, int], tuple[object, Tensor, Tensor]] = {}
+
+    def matrix(self, reading: _Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
+        """Return the matrix and the bias of rows, without a gradient."""
+        weight, bias = self.conv.weight, self.conv.bias
+        assert bias is not None
+        if weight.is_inference():  # made where torch does not count changes
+            return reading.matrix(weight), bias.repeat(reading.shape[2])
+        state = (weight._version, weight.data_ptr(), bias._version, bias.data_ptr())
+        found = self._kept.get(reading.shape)
+        if found is None or found[0] != state:
+            found = (state, reading.matrix(weight), bias.repeat(reading.shape[2]))
+            self._kept[reading.shape] = found
+        return found[1:]
+
+
+def _activated(h: Float[Tensor, "S D"], activation: Activation | None) -> Float[Tensor, "S D"]:
+    """Apply an activation, in place where its derivative can be told from what comes out."""
+    if activation is None:
+        return h
+    return h.relu_() if activation == "relu" else functional.gelu(h)
+
+
 class _Convolved(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -177,19 +213,11 @@ class _Convolved(torch.autograd.Function):
         activation: Activation | None,
         reading: _Reading,
     ) -> Float[Tensor, "S D"]:
-        rows, _, made = reading.shape
         matrix = reading.matrix(weight)
-        near = values.view(-1, len(matrix) // rows).index_select(0, reading.reads)
-        found = torch.addmm(bias.repeat(made), near.view(-1, len(matrix)), matrix)
-        found = found.view(-1, len(weight))
-        result = found
-        if activation == "relu":
-            result = found.relu_()
-        if activation == "gelu":
-            result = functional.gelu(found)
+        found = reading.product(values, matrix, bias.repeat(reading.shape[2]))
         ctx.save_for_backward(values, matrix, found)
         ctx.activation, ctx.reading = activation, reading
-        return result
+        return _activated(found, activation)
 
     @staticmethod
     @once_differentiable
@@ -202,8 +230,8 @@ class _Convolved(torch.autograd.Function):
             grad = torch.ops.aten.threshold_backward.default(grad, found, 0)
         if ctx.activation == "gelu":
             grad = torch.ops.aten.gelu_backward.default(grad, found)
-        made = matrix.shape[1]
-        rows, wide = reading.shape[0], len(matrix) // reading.shape[0]
+        rows, made = reading.shape[0], matrix.shape[1]
+        wide = matrix.shape[0] // rows
         given = grad.view(-1, made)
         near = given.index_select(0, reading.read_by).view(-1, rows * made)
         near[0] = torch.mm(reading.beyond, given).view(-1)
@@ -247,6 +275,6 @@ class _Read(torch.autograd.Function):
         of_values: Float[Tensor, "B L C"],
         of_beyond: Float[Tensor, " C"],
     ) -> tuple[Tensor, None]:
-        ahead = of_beyond.new_zeros(AHEAD, len(of_beyond))
+        ahead = of_beyond.new_zeros(AHEAD, *of_beyond.shape)
         ahead[0] = of_beyond
         return torch.cat([ahead, of_values.flatten(0, 1)]), None
