@@ -106,6 +106,25 @@ def test_a_rim_is_read_by_halving_and_left_out_afterwards(ends):
     assert_equal(long.without(rim).rows, line.rows, 0)
 
 
+def test_indices_of_large_lines_are_not_kept(monkeypatch):
+    values, beyond, weight, bias = arguments(5, 10)
+    rim = Rim((0, 0), (2, 2))
+
+    def found() -> Tensor:
+        line = Line.of(Field(values, beyond)).without(rim)
+        return line.convolved(kernel(weight, bias), "relu", "halved", rim).rows
+
+    expected = found()
+    prepared = (module._reading, module._inside)
+    kept = [function.cache_info().currsize for function in prepared]
+    assert min(kept) > 0
+    monkeypatch.setattr(module, "KEPT_CELLS", 11)
+    for function in prepared:
+        function.cache_clear()
+    assert_equal(found(), expected, 0)
+    assert [function.cache_info().currsize for function in prepared] == [0, 0]
+
+
 def test_fields_are_added_and_joined_with_what_lies_beyond():
     values, beyond = drawn(2, 5, 3), drawn(3, seed=1)
     line = Line.of(Field(values, beyond))

@@ -8,7 +8,8 @@ grid. So all that a layer needs is found by one index, and the constant is a cel
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -23,6 +24,7 @@ Activation = Literal["relu", "gelu"]
 Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those that it reads
 
 AHEAD = 4  # cells before those of the tasks
+KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
 
 
 class Line(NamedTuple):
@@ -62,7 +64,8 @@ class Line(NamedTuple):
     ) -> Line:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        reading = _reading(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
+        prepare = _reading if self._is_small else _reading.__wrapped__
+        reading = prepare(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
         if torch.is_grad_enabled():
             arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
@@ -80,11 +83,17 @@ class Line(NamedTuple):
 
     def without(self, rim: Rim) -> Line:
         """Leave out the outermost cells."""
-        kept = _kept(self.batch, self.cells, rim.columns)
-        return Line(self.rows.index_select(0, kept), self.batch, self.cells - sum(rim.columns))
+        prepare = _inside if self._is_small else _inside.__wrapped__
+        inside = prepare(self.batch, self.cells, rim.columns)
+        return Line(self.rows.index_select(0, inside), self.batch, self.cells - sum(rim.columns))
+
+    @property
+    def _is_small(self) -> bool:
+        return self.batch * self.cells <= KEPT_CELLS
 
 
-class _Reading(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Reading:
     """Which rows a layer reads to make a row, and which rows it makes of one.
 
     A row is one cell or two. Three rows of two hold all that a kernel of five cells needs for two
@@ -92,11 +101,25 @@ class _Reading(NamedTuple):
     """
 
     reads: Int[Tensor, " N"]  # numbers of rows, as many for every row that is made
-    read_by: Int[Tensor, " M"]  # numbers of rows, as many for every row that is read
-    beyond: Float[Tensor, "k n"]  # by row read and row made: whether it is the constant
+    read_from: int  # rows
     chosen: Float[Tensor, "K krm"]  # by cell of the kernel and by cells: whether they meet
     shape: tuple[int, int, int]  # rows read for a row, cells in each, and cells in a row made
     cells: int  # that are made for each task
+
+    @cached_property
+    def read_by(self) -> Int[Tensor, " M"]:
+        """Numbers of rows, as many for every row that is read: those that are made of it."""
+        reads = self.reads.view(-1, self.shape[0])
+        nothing = AHEAD // self.shape[2] - 1
+        read_by = reads.new_full((self.read_from, self.shape[0]), nothing)
+        maker, which = torch.nonzero(reads, as_tuple=True)
+        read_by[reads[maker, which], which] = maker
+        return read_by.flatten()
+
+    @cached_property
+    def beyond(self) -> Float[Tensor, "k n"]:
+        """One where a row is made of what is far from data, by which of the rows that it reads."""
+        return (self.reads.view(-1, self.shape[0]) == 0).T.to(self.chosen).contiguous()
 
     def product(
         self, rows: Float[Tensor, "R C"], matrix: Float[Tensor, "kc d"], bias: Float[Tensor, " d"]
@@ -124,7 +147,7 @@ class _Reading(NamedTuple):
         return found.view(-1, inputs, outputs, 1).permute(2, 1, 3, 0)
 
 
-@lru_cache(maxsize=256)  # of the sizes that are trained on or predicted again and again
+@lru_cache(maxsize=1024)  # of the sizes that are trained on or predicted again and again
 def _reading(
     step: Step, kernel_size: int, batch: int, cells: int, ends: Ends, dtype: torch.dtype
 ) -> _Reading:
@@ -140,13 +163,9 @@ def _reading(
     is_inside = (place >= 0) & (place < cells // read)
     reads = torch.where(is_inside, begin + place, 0).flatten(0, 1)
     reads = torch.cat([reads.new_zeros(AHEAD // made, reads.shape[1]), reads])
-    read_by = torch.full(((AHEAD + batch * cells) // read, reads.shape[1]), AHEAD // made - 1)
-    maker, which = torch.nonzero(reads, as_tuple=True)
-    read_by[reads[maker, which], which] = maker
     return _Reading(
         reads.flatten(),
-        read_by.flatten(),
-        beyond=(reads == 0).T.to(dtype).contiguous(),
+        read_from=(AHEAD + batch * cells) // read,
         chosen=_chosen(step, kernel_size, unit, half).to(dtype),
         shape=(reads.shape[1], read, made),
         cells=many * made,
@@ -166,13 +185,13 @@ def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor,
     return chosen.flatten(1)
 
 
-@lru_cache(maxsize=256)
-def _kept(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
+@lru_cache(maxsize=256)  # likewise
+def _inside(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
     """Return the rows that stay without the ends of each task."""
-    kept = torch.arange(AHEAD + batch * cells)
+    rows = torch.arange(AHEAD + batch * cells)
     before, after = ends
-    of_tasks = kept[AHEAD:].view(batch, cells)[:, before : cells - after]
-    return torch.cat([kept[:AHEAD], of_tasks.flatten()])
+    of_tasks = rows[AHEAD:].view(batch, cells)[:, before : cells - after]
+    return torch.cat([rows[:AHEAD], of_tasks.flatten()])
 
 
 class Kernel:
