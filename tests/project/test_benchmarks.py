@@ -13,6 +13,7 @@ from benchmarks.__main__ import main
 from benchmarks.dictionary import dictionary
 from benchmarks.headline import reach
 from benchmarks.images import image_batch, image_memory
+from benchmarks.lines import lines
 from benchmarks.memory import peak_gigabytes
 from benchmarks.parts import part_times
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
@@ -131,6 +132,14 @@ def test_the_parts_of_a_step_are_those_of_training() -> None:
     assert {"drawing", "optimiser", *forward} < finding.parts.keys()
     assert all(finding.parts[f"{name}, backward"] > 0 for name in forward)
     assert sum(finding.parts.values()) == pytest.approx(finding.value, abs=0.1)
+
+
+def test_networks_are_compared_along_lines_and_on_images() -> None:
+    findings = lines(quick=True)
+    assert len(findings) == 6
+    assert all(
+        finding.value > 0 and {"image ms", "line ms"} == {*finding.parts} for finding in findings
+    )
 
 
 def test_the_headline_stops_where_the_paper_s_number_is_passed(monkeypatch) -> None:
