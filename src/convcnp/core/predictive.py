@@ -189,7 +189,7 @@ class GaussianPredictive(Predictive, Normal):
         )
 
     def _log_density(self, value: Tensor) -> Tensor:
-        return _log_normal(self.score(value), self.stddev)
+        return _log_normal(value - self.mean, self.stddev)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         return self.mean + self.stddev * _normal((*shape, *self.mean.shape), self.mean, generator)
@@ -313,7 +313,7 @@ class MixturePredictive(Predictive):
         return MixturePredictive(*(tensor.to(device) for tensor in tensors))
 
     def _log_density(self, value: Tensor) -> Tensor:
-        densities = _log_normal((value[..., None] - self.means) / self.stddevs, self.stddevs)
+        densities = _log_normal(value[..., None] - self.means, self.stddevs)
         return torch.logsumexp(self.log_weights + densities, -1)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
@@ -332,9 +332,9 @@ def coverage_key(level: float) -> str:
     return f"coverage{round(100 * level)}"
 
 
-def _log_normal(z: Tensor, stddev: Tensor) -> Tensor:
-    """Return the log-density of a Gaussian so many standard deviations from its mean."""
-    return (-0.5 * z) * z - stddev.log() - 0.5 * math.log(2 * math.pi)
+def _log_normal(away: Tensor, stddev: Tensor) -> Tensor:
+    """Return the log-density of a Gaussian at a distance from its mean."""
+    return -(away**2) / (2 * stddev**2) - stddev.log() - 0.5 * math.log(2 * math.pi)
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:
