@@ -119,9 +119,10 @@ class MixtureHead(Head):
     ) -> MixturePredictive:
         """Return mixtures: the weights stand first, then the means, then the scales."""
         parts = raw.unflatten(-1, (3, mask.shape[2], self.components))
-        # Components lie outermost in memory: sums over so few are several times as quick there.
-        parts = parts.movedim(-1, 0).contiguous().movedim(0, -1)
-        logits, means, scales = parts.unbind(-3)  # (B, M, Dy, K) each
+        # Kinds and components lie outermost in memory: what is done to one kind, and sums over so
+        # few components, are several times as quick there.
+        kinds = parts.movedim((-3, -1), (0, 1)).contiguous().movedim(1, -1)
+        logits, means, scales = kinds  # (B, M, Dy, K) each
         apart = torch.arange(self.components).to(raw) - (self.components - 1) / 2
         return MixturePredictive(logits, means + apart, softplus(scales) + self.sigma_floor, mask)
 

@@ -286,11 +286,11 @@ class MixturePredictive(Predictive):
         self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
     ) -> MixturePredictive:
         """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
-        shift, scale, scatter = (
-            torch.as_tensor(part)[..., None] for part in (shift, scale, scatter)
-        )
+        shift, scale = (torch.as_tensor(part)[..., None] for part in (shift, scale))
         own = self.stddevs * scale
-        return self.with_components(self.means * scale + shift, torch.hypot(own, scatter.to(own)))
+        if isinstance(scatter, Tensor) or scatter != 0:
+            own = torch.hypot(own, torch.as_tensor(scatter)[..., None].to(own))
+        return self.with_components(self.means * scale + shift, own)
 
     def as_mixture(self) -> MixturePredictive:
         """Return itself."""

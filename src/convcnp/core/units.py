@@ -37,6 +37,8 @@ class Units:
 
     def trend(self, x: Float[Tensor, "B N Dx"]) -> Float[Tensor, "B N Dy"]:
         """Return what a model calls zero at these inputs."""
+        if not self.slope.any():
+            return self.level.expand(-1, x.shape[1], -1)
         return self.level + (x.double() - self.origin) @ self.slope
 
     def to_model(self, task: Task) -> Task:

@@ -196,17 +196,21 @@ def _summed(
     scale = window.spacing * math.exp(-log_length_scale.item())
     flat = beyond.repeat(batch, cells, 1)  # (B, L, C)
     window.grid(flat.movedim(-1, 0)).copy_(values.movedim(-1, 0))
-    first = cells * torch.arange(batch, device=start.device)[:, None, None]
+    # Grids lie one after the other, as one that is so many times as long.
+    before = window.padded[0] * torch.arange(batch, device=start.device)[:, None, None]
+    start = torch.cat([start[..., :1] + before, start[..., 1:]], -1)
     found = [
         embedding_bag(
-            (first + part.index).flatten(0, 1),
+            part.index.flatten(0, 1),
             flat.flatten(0, 1),
             per_sample_weights=part.weight.flatten(0, 1),
             mode="sum",
         ).unflatten(0, (batch, -1))
         for _, part in window.parts(start, fraction, scale)
     ]
-    return torch.cat(found, 1)
+    joined = _joined(found, 1)
+    assert joined is not None
+    return joined
 
 
 class _Spread(torch.autograd.Function):

@@ -28,7 +28,7 @@ from convcnp.training.experiment import EvaluationSettings
 Predict = Callable[[Task], Predictive]
 
 CENSUS = 1000  # simulations whose ends are counted
-BATCH = 50  # objects that are predicted at once
+BATCH = 64  # objects that are predicted at once
 OUTLIER = -10.0  # log-likelihood of the GP below which the paper removes a point
 
 
@@ -126,16 +126,22 @@ def light_curves(
 
 
 def _by_size(tasks: Iterable[Task]) -> Iterator[Task]:
-    """Yield the same objects in batches of those with about as many points."""
+    """Yield the same objects in batches of those with about as many points, as many observed."""
 
     def cut(one: Task) -> Task:
         asked = one.target_mask.any(2)[0]
         return one.packed().of_targets(lambda tensor: tensor[:, asked])
 
     objects = [cut(task[i : i + 1]) for task in tasks for i in range(len(task))]
-    objects.sort(key=lambda one: one.x_context.shape[1] + one.x_target.shape[1])
+    objects.sort(key=_size)
     for start in range(0, len(objects), BATCH):
         yield Task.stack(objects[start : start + BATCH])
+
+
+def _size(one: Task) -> tuple[int, int]:
+    """Return about how many points an object has, in powers of two, and how many are observed."""
+    observed = one.x_context.shape[1]
+    return round(math.log2(observed + one.x_target.shape[1])), observed
 
 
 def predict_fluxes(predict: Predict, source: PlasticcSource, task: Task) -> Predictive:
