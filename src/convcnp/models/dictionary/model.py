@@ -16,9 +16,11 @@ from convcnp.models.dictionary.averaged import (
     Answering,
     AveragedProcesses,
     known_variance,
+    measurement_variance,
 )
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
+from convcnp.models.dictionary.doubted import doubted
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.joint import drawn
@@ -92,7 +94,13 @@ class GaussianProcessDictionary(AveragedProcesses):
         def answer(index: int, channel: int, x: Tensor) -> Components:
             fitted = self._fitted(task, index, channel, known)
             assert fitted is not None
-            return self.components(fitted, x[:, 0])
+            if known_variance(task, index, channel) is None:
+                return self.components(fitted, x[:, 0])
+            untold = self._fitted(task.without_errors(), index, channel, known)
+            assert untold is not None
+            error = measurement_variance(task, index, channel)
+            students = doubted(fitted, untold, x[:, 0], error)
+            return self.mixed(students, fitted.freedom, untold.series)
 
         return answer
 

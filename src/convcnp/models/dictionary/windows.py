@@ -81,6 +81,7 @@ class Fitted:
     freedom: float  # degrees of freedom of the Student-t that each predicts
     lines: Lines  # the mean of every entry, in the whole series' frame
     whole: Factored | None  # of a short series
+    evidence: float  # logarithm, of all entries together
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
@@ -130,7 +131,8 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
         for window in _spread(windows(series.x))
     ]
     summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_points)
-    weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])
+    score = summary.log_evidence(prior) + entries.log_prior[:, None, None]
+    weighed = chosen(score)
     variants = weighed.variants
     return _with_used(
         Fitted(
@@ -139,6 +141,7 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
             2 * prior.freedom + summary.freedom,
             summary.lines(prior),
             found[0] if len(found) == 1 else None,
+            float(score.flatten().logsumexp(0)),
         )
     )
 

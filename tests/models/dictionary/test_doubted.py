@@ -1,0 +1,68 @@
+"""Told errors that may be wrong: both ways to see a series, weighed by evidence."""
+
+import numpy as np
+import pytest
+import torch
+
+from convcnp.core.task import Task
+from convcnp.models.dictionary.components import Components
+from convcnp.models.dictionary.doubted import _less_error, doubted
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+
+AT = torch.linspace(5, 35, 7, dtype=torch.float64)
+
+
+@pytest.fixture(scope="module")
+def model() -> GaussianProcessDictionary:
+    return GaussianProcessDictionary()
+
+
+def wave(noise: np.ndarray, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(0, 40, len(noise)))
+    return torch.from_numpy(x), torch.from_numpy(np.sin(x / 3) + noise * rng.normal(size=len(x)))
+
+
+def test_evidence_believes_errors_that_differ_and_doubts_those_that_cannot_be(model):
+    noise = np.where(np.arange(40) % 2 == 0, 0.05, 0.8)
+    x, y = wave(noise)
+    untold = model.fit(x, y)
+    right, wrong = (
+        model.fit(x, y, torch.from_numpy(errors) ** 2) for errors in (noise, noise[::-1].copy())
+    )
+    assert right.evidence > untold.evidence + 5
+    assert wrong.evidence < untold.evidence - 5
+    nothing = torch.zeros_like(AT)
+    for told, believed in ((right, right), (wrong, untold)):
+        found, expected = doubted(told, untold, AT, nothing), believed.students(AT)
+        mean = (found.weight * found.location).sum(0)
+        assert torch.equal(found.weight, found.weight.sort(dim=0, descending=True).values)
+        torch.testing.assert_close(found.weight.sum(0), torch.ones_like(AT))
+        torch.testing.assert_close(
+            mean, (expected.weight * expected.location).sum(0), atol=0.01, rtol=0
+        )
+
+
+def test_the_error_of_a_measurement_is_taken_off_what_was_predicted_without_errors():
+    column = torch.tensor([[1.0], [0.5]], dtype=torch.float64)
+    measured = Components(
+        column, column.new_tensor([[3.0], [2.0]]), column, torch.tensor([0, 1]) > 0
+    )
+    left = _less_error(measured, torch.tensor([0.64], dtype=torch.float64)).scale
+    of_log = (0.25 - 0.64 / np.exp(2.0) ** 2) ** 0.5
+    torch.testing.assert_close(left, left.new_tensor([[0.6], [of_log]]))
+    nothing = _less_error(measured, torch.tensor([100.0], dtype=torch.float64)).scale
+    assert (nothing > 0).all()
+    assert (nothing < 0.1 * column).all()
+
+
+def test_without_errors_at_the_targets_those_of_the_observations_are_taken_off(model):
+    x, y = wave(np.full(40, 0.3))
+    error = np.full(40, 0.3)
+    task = Task.from_arrays(x.numpy(), y.numpy(), AT.numpy(), context_error=error)
+    measured = Task.from_arrays(
+        *(x.numpy(), y.numpy(), AT.numpy()), context_error=error, target_error=np.full(7, 0.3)
+    )
+    torch.testing.assert_close(model.raw(task), model.raw(measured))
+    spread = model(task).stddev, model(task.without_errors()).stddev
+    assert (spread[0] < 0.8 * spread[1]).all()
