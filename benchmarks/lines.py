@@ -10,7 +10,7 @@ from torch import Tensor
 
 from benchmarks.steps import build
 from benchmarks.timing import Contestant, Finding, Times, interleaved
-from convcnp.core.cnn import CNN
+from convcnp.core.cnn import CNN, UNet
 from convcnp.core.grid import Field
 from convcnp.core.line import Line
 from convcnp.training.machine import flushing_denormals, keep_freed_memory
@@ -44,7 +44,7 @@ def _ways(cnn: CNN, batch: int, work: Callable[[Way], object]) -> dict[str, Cont
 
     def on_a_line() -> Field:
         line = Line.of(field)
-        if cnn.goes_along_lines:
+        if isinstance(cnn, UNet):
             return cnn.along(line).field()
         for layer in cnn.layers:  # type: ignore[union-attr]
             line = layer(line)

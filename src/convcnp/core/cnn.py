@@ -31,7 +31,6 @@ class CNN(nn.Module, ABC):
     multiple: int  # the grid's length must be a multiple of this many cells
     receptive_radius: int  # cells on either side that an output depends on, at most
     takes_tight_grids: bool = False  # whether `layers_forward` has the option `first`
-    goes_along_lines: bool = False  # whether there is `along`, and it is the quicker way
 
     def __init__(self, dim: int, padding: Padding) -> None:
         super().__init__()
@@ -39,8 +38,6 @@ class CNN(nn.Module, ABC):
 
     def forward(self, field: Field, **options: int) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`."""
-        if self.goes_along_lines and Line.takes(field):
-            return self.along(Line.of(field), **options).field()
         image = field.values if self.dim == 2 else field.values[:, None]
         h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond, **options)
         image = h.movedim(1, -1)
@@ -51,10 +48,6 @@ class CNN(nn.Module, ABC):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers to channel-first values and to the constant beyond the grid."""
-
-    def along(self, line: Line) -> Line:
-        """Apply the layers along a line."""
-        raise NotImplementedError
 
 
 class SimpleCNN(CNN):
@@ -163,7 +156,6 @@ class UNet(CNN):
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
         self.takes_tight_grids = padding == "unobserved"
-        self.goes_along_lines = padding == "unobserved" and dim == 1
         # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
@@ -184,6 +176,17 @@ class UNet(CNN):
             nn.ModuleList(ResidualBlocks(blocks, dim, channels, **options) for channels in path)
             for path in (down, up)
         )
+
+    @property
+    def goes_along_lines(self) -> bool:
+        """Whether `along` can be taken, and is the quicker way on a processor."""
+        return self.dim == 1 and self.padding == "unobserved"
+
+    def forward(self, field: Field, **options: int) -> Field:
+        """Map a field to a field on the same grid; options are those of `layers_forward`."""
+        if self.goes_along_lines and Line.takes(field):
+            return self.along(Line.of(field), **options).field()
+        return super().forward(field, **options)
 
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"], *, first: int | None = None
