@@ -12,6 +12,8 @@ FRAMES = {
         ["2020-02-29", "2020-03-01"],
     ),
     "year+mon": ({"year": [1999, 2000], "mon": ["Dec", "January"]}, ["1999-12-01", "2000-01-01"]),
+    "year+qtr": ({"year": [1999, 2000], "qtr": ["Q4", "Q1"]}, ["1999-10-01", "2000-01-01"]),
+    "Year+Quarter": ({"Year": [1999, 2000], "Quarter": [4, 1]}, ["1999-10-01", "2000-01-01"]),
     "yr+doy": ({"yr": [2020, 2021], "doy": [366, 1]}, ["2020-12-31", "2021-01-01"]),
     "year+month+day+hour": (
         {"year": [2020] * 2, "month": [1] * 2, "day": [1, 1], "hour": [0, 13], "min": [2, 70]},
@@ -56,6 +58,13 @@ def test_a_missing_year_is_said_and_put_in():
             True,
             False,
         ]
+
+
+def test_months_behind_a_point_are_written_as_they_were():
+    dates = pd.date_range("2020-01-01", periods=12, freq="MS")
+    frame = pd.DataFrame({"date": dates.year + dates.month / 100})
+    again = split_times(frame, "date", pd.Series(dates))["date"]
+    assert again.tolist() == frame["date"].tolist()
 
 
 def test_a_column_stays_what_it_is():

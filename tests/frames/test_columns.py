@@ -215,3 +215,10 @@ def test_that_there_is_no_group_is_learned_as_well():
     assert choose_learned(frame, Columns(), Columns(("v",), time="t"))[1].group is None
     named = Columns.named(group="id")
     assert choose_learned(frame, named, Columns(("v",), time="t"))[1].group == "id"
+
+
+def test_parts_of_the_time_are_no_values_unless_there_are_no_others():
+    frame = pd.DataFrame({"date": pd.date_range("2020-01-01", periods=3), "month": [1, 1, 1]})
+    assert choose_columns(frame).values == ("month",)
+    assert choose_columns(frame.assign(v=1.0)).values == ("v",)
+    assert choose_columns(frame.assign(v=1.0), Columns.named(value="month")).values == ("month",)

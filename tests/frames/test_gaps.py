@@ -74,3 +74,14 @@ def test_gaps_do_not_depend_on_where_times_are_counted_from():
         frame = pd.DataFrame({"t": times, "id": [0] + [1] * 8, "v": 1.0})
         table = SeriesTable.of(frame, Columns(("v",), time="t", group="id"))
         assert len(gaps_of(table).x) == 1
+
+
+def test_a_gap_too_long_for_the_usual_spacing_is_stretched_or_left_out():
+    times = table([*range(9), 9000])
+    assert len(missing_rows(times)[0]) == 500
+    assert len(missing_rows(times, only_whole=True)[0]) == 0
+
+
+def test_where_far_more_rows_are_missing_than_there_are_none_is():
+    long_ago = np.arange(-40_000, 0, 1_000)
+    assert len(missing_rows(table([*long_ago, *range(2000, 2050)]))[0]) == 0

@@ -183,3 +183,17 @@ def test_names_are_listed_and_rows_counted():
     assert listed(list("abc"), most=2) == "'a', 'b' and 1 more"
     assert counts_rows(pd.Series([3, 4, 5], name="Index"))
     assert not counts_rows(pd.Series([3, 4, 6], name="Index"))
+
+
+def test_a_count_named_t_is_the_time_if_years_repeat():
+    frame = pd.DataFrame({"year": [1990] * 3 + [1991] * 3, "t": range(6), "v": [3, 1, 2, 5, 4, 6]})
+    assert choose_columns(frame) == Columns(("v",), time="t")
+    assert choose_columns(frame.assign(year=range(6))) == Columns(("v",), time="year")
+
+
+def test_several_dates_are_said_unless_one_is_named_like_a_time():
+    days = pd.date_range("2020-01-01", periods=3)
+    frame = pd.DataFrame({"ordered": days, "paid": days, "v": [1, 3, 2]})
+    with pytest.warns(ConvCNPWarning, match="'ordered', 'paid' may all be the time"):
+        assert choose_columns(frame).time == "ordered"
+    assert choose_columns(frame.rename(columns={"paid": "date"})).time == "date"

@@ -206,3 +206,16 @@ def test_a_length_of_time_is_said_in_a_unit_that_people_count_in(length, words):
     axis = TimeAxis.of(pd.Series(pd.to_datetime(["2020-01-01", "2020-01-02"])))
     assert axis.duration(length) == words
     assert TimeAxis.of(pd.Series([1.0, 2.0])).duration(12.3456) == "12.3"
+
+
+def test_months_behind_a_point_are_told_from_fractions_of_years():
+    dates = pd.date_range("1999-03-01", periods=14, freq="MS")
+    column = pd.Series(dates.year + dates.month / 100, name="date")
+    for precision in ("float64", "float32"):
+        with pytest.warns(ConvCNPWarning, match=r"Numbers such as 1999\.03 in 'date'"):
+            axis = TimeAxis.of(column.astype(precision))
+        assert axis.times(axis.numbers(column)).tolist() == dates.tolist()
+    with pytest.raises(TableError, match=r"a month such as 2020\.01"):
+        axis.numbers(pd.Series([1999.5], name="date"))
+    assert TimeAxis.of(pd.Series(1999 + np.arange(24) / 12)).origin is None
+    assert TimeAxis.of(column[:11]).origin is None  # too few to tell

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import convcnp
-from convcnp.errors import SettingError, TableError
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.predict.filling import fill
 
 
@@ -114,3 +114,18 @@ def test_points_in_the_plane_are_filled(own_points):
     assert np.isfinite(done["depth"]).all()
     with pytest.raises(SettingError, match="A longest gap is one in time"):
         predictor.fill(frame, max_gap=1)
+
+
+def test_years_without_rows_are_left_as_they_are(general):
+    early, late = daily(20), daily(20)
+    late["date"] = late["date"] + pd.Timedelta(days=3000)
+    with pytest.warns(ConvCNPWarning, match="longer than all that was observed"):
+        filled = general.fill(pd.concat([early, late], ignore_index=True), group="")
+    assert len(filled) == 40
+
+
+def test_weekends_are_not_put_in(general):
+    days = pd.bdate_range("2024-01-01", periods=30)
+    frame = pd.DataFrame({"day": days, "v": np.arange(30.0)}).drop(index=[7])
+    filled = general.fill(frame)
+    assert filled["day"].tolist() == days.tolist()

@@ -115,6 +115,64 @@ TABLES = {
         0,
         None,
     ),
+    "working days": (
+        {"date": pd.bdate_range("2024-01-01", periods=ROWS), "close": VALUES},
+        ("date", None, ("close",)),
+        0,
+        None,
+    ),
+    "a count beside year and month": (
+        {"Year": MONTHS.year, "Month": MONTHS.month, "Traffic": VALUES, "t": range(1, ROWS + 1)},
+        ("Year+Month", None, ("Traffic",)),
+        0,
+        None,
+    ),
+    "taxes beside the year": (
+        {"Year": range(1920, 1920 + ROWS), "C": VALUES, "T": VALUES[::-1]},
+        ("Year", None, ("C", "T")),
+        0,
+        None,
+    ),
+    "year and quarter": (
+        {
+            "Year": 1990 + np.arange(ROWS) // 4,
+            "Qtr": [f"Q{1 + i % 4}" for i in range(ROWS)],
+            "Oil": VALUES,
+        },
+        ("Year+Qtr", None, ("Oil",)),
+        0,
+        None,
+    ),
+    "months as 1947.01": (
+        {"date": (MONTHS.year + MONTHS.month / 100).astype("float32"), "sp500": VALUES},
+        ("date", None, ("sp500",)),
+        0,
+        "Numbers such as 2015.01 in 'date' are read as dates",
+    ),
+    "a date with its year and month": (
+        {"date": MONTHS, "year": MONTHS.year, "month": MONTHS.month, "sales": VALUES},
+        ("date", None, ("sales",)),
+        0,
+        None,
+    ),
+    "dates of orders and deliveries": (
+        {"ordered": DAYS, "delivered": DAYS + pd.Timedelta(days=3), "price": VALUES},
+        ("ordered", None, ("price",)),
+        0,
+        "'ordered', 'delivered' may all be the time; 'ordered' is taken",
+    ),
+    "a few years of a long record": (
+        {"year": [*range(-40_000, 0, 1_000), *range(2000, 2050)], "co2": np.arange(90.0)},
+        ("year", None, ("co2",)),
+        0,
+        None,
+    ),
+    "places of ore": (
+        {"x": VALUES, "y": VALUES[::-1], "z": RANDOM.random(ROWS)},
+        ("x", None, ("y", "z")),
+        0,
+        "if 'x', 'y' are where values were observed, name them with inputs=",
+    ),
     "clocks put forward": (
         {"t": SPRING.tz_localize(None), "v": VALUES},
         ("t", None, ("v",)),
@@ -154,6 +212,34 @@ def test_missing_rows_of_a_regular_table_are_found():
 def test_earthquakes_without_a_time_are_told_what_to_do():
     with pytest.raises(TableError, match=r"Expected a column of times.*name them with inputs="):
         choose_columns(pd.DataFrame(PLACES))
+
+
+HEIGHTS = np.array([4.5, 10.9, 28.7, 41.7, 52.7, 60.9])
+
+
+def test_trees_of_one_age_need_their_group():
+    trees = pd.DataFrame(
+        {
+            "height": np.concatenate([HEIGHTS + VALUES[i] for i in range(8)]),
+            "age": [3, 5, 10, 15, 20, 25] * 8,
+            "Seed": np.repeat(np.arange(301, 309), 6),
+        }
+    )
+    with pytest.raises(TableError, match=r"share theirs in 'age'.*'Seed' may do so"):
+        choose_columns(trees)
+
+
+def test_two_years_as_columns_are_a_table_on_its_side():
+    frame = pd.DataFrame({"country": ["a", "b", "c"], "1999": [1, 2, 3], "2000": [4, 5, 6]})
+    with pytest.raises(TableError, match="the names of columns are times themselves"):
+        choose_columns(frame)
+
+
+def test_ranges_among_numbers_are_no_traceback():
+    bags = [*["1 and 2", "3", "4", "5"] * 2, *["1 and 2", "3", "4", "5"]]
+    frame = pd.DataFrame({"Bags": bags, "Group": ["a"] * 4 + ["b"] * 8, "count": range(12)})
+    with pytest.raises(TableError, match="name"):
+        understood(frame)
 
 
 def as_excel(frame):

@@ -17,6 +17,7 @@ from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_d
 JOINT = "+"  # between the names of parts
 _ROLES = {
     "year": ("year", "yr", "yyyy"),
+    "quarter": ("quarter", "qtr"),
     "month": ("month", "mon", "mo"),
     "day": ("day", "dy", "mday", "day_of_month"),
     "day of the year": ("doy", "yday", "dayofyear", "day_of_year"),
@@ -24,8 +25,11 @@ _ROLES = {
     "minute": ("minute", "minutes"),
     "second": ("second", "seconds"),
 }
+_CALENDAR = ("year", "quarter", "month", "day", "day of the year", "hour")
+_LARGEST_YEAR = 3000
 _RANGES = {
-    "year": (1, 3000),
+    "year": (1, _LARGEST_YEAR),
+    "quarter": (1, 4),
     "month": (1, 12),
     "day": (1, 31),
     "day of the year": (1, 366),
@@ -34,6 +38,7 @@ _RANGES = {
     "second": (0, 60),
 }
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
 _DAY = pd.Timedelta(days=1)
 _LEAP_YEAR, _YEAR = 2000, 2001  # of months and days without a year, with a 29 February or without
@@ -47,6 +52,17 @@ def role_of(name: str) -> str | None:
         ('month', None)
     """
     return next((role for role, names in _ROLES.items() if name.lower() in names), None)
+
+
+def is_part(column: pd.Series) -> bool:
+    """Tell whether a column holds years, months, days or hours of times, by its name and numbers.
+
+    Example:
+        >>> is_part(pd.Series([1, 12], name="Month")), is_part(pd.Series([1, 13], name="Month"))
+        (True, False)
+    """
+    role = role_of(str(column.name))
+    return role in _CALENDAR and _fits(column, role)
 
 
 def has_time(frame: pd.DataFrame, name: str | None) -> bool:
@@ -97,6 +113,8 @@ def joined_name(frame: pd.DataFrame, candidates: Sequence[str], dated: Sequence[
         parts += (clock or _clocks(frame, candidates)[:1]) if "day" in found else []
     elif "year" in found and (day := found.get("day of the year")) is not None:
         parts = [found["year"], day, *clock]
+    elif "year" in found and "quarter" in found:
+        parts = [found["year"], found["quarter"]]
     else:
         parts = []
     return JOINT.join(parts) if parts else None
@@ -172,7 +190,7 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
 
 def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
     """Return dates from years, months and days, NaT where there are none."""
-    if not {"month", "day of the year"} & calendar.keys():
+    if not {"month", "day of the year", "quarter"} & calendar.keys():
         raise TableError(
             f"Expected a month or a date among the parts of a time, got {', '.join(parts)}; name "
             "columns that hold them."
@@ -180,6 +198,8 @@ def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
     first = next(iter(calendar.values()))
     ones = pd.Series(1, index=first.index)
     month, day = calendar.get("month", ones), calendar.get("day", ones)
+    if "month" not in calendar and "quarter" in calendar:
+        month = 3 * calendar["quarter"] - 2
     year = calendar.get("year")
     if year is None:
         assumed = _LEAP_YEAR if ((month == 2) & (day == 29)).any() else _YEAR
@@ -207,11 +227,13 @@ def _dates(column: pd.Series) -> pd.Series:
 
 
 def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
-    """Return a part as numbers, NaN where there is none; months may be words."""
+    """Return a part as numbers, NaN where there is none; months and quarters may be words."""
     values = pd.to_numeric(column, errors="coerce")
     if role == "month" and values.isna().all():
         words = column.astype("string").str.strip().str.lower().str[:3]
         values = words.map({word: i + 1 for i, word in enumerate(_MONTHS)})
+    if role == "quarter" and values.isna().all():
+        values = pd.to_numeric(column.astype("string").str.strip().str.extract(_QUARTER)[0])
     return values.astype("float64")
 
 
@@ -229,6 +251,8 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
     """Write dates as a column does: as texts of its format, or as whole numbers."""
     if times.dtype.kind != "M" or like.dtype.kind == "M":
         return times
+    if is_numeric(like) and _is_dotted(like):
+        return times.dt.year + times.dt.month / 100
     if is_numeric(like):
         has_days = like.dropna().astype(float).max() > 1e7
         written = times.dt.strftime("%Y%m%d" if has_days else "%Y%m")
@@ -239,6 +263,11 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
         day_first = is_day_first(like)
     written = guess_datetime_format(first, dayfirst=day_first)
     return times.dt.strftime(written or "%Y-%m-%d %H:%M:%S")
+
+
+def _is_dotted(like: pd.Series) -> bool:
+    """Tell whether months are written like 2020.01."""
+    return bool(like.dropna().astype(float).max() < _LARGEST_YEAR)
 
 
 def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
@@ -252,6 +281,8 @@ def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
     if role == "month" and not is_numeric(like):
         longest = like.dropna().astype("string").str.len().max()
         return times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
+    if role == "quarter" and not is_numeric(like):
+        return "Q" + times.dt.quarter.astype(str)
     number: pd.Series = getattr(times.dt, "day_of_year" if role == "day of the year" else role)
     return number.astype(like.dtype) if like.dtype.kind in "iuf" else number
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, did_you_mean
-from convcnp.frames.assembled import has_time, parts_of
+from convcnp.frames.assembled import has_time, is_part, parts_of
 from convcnp.frames.guesses import (
     check_times_differ,
     counts_rows,
@@ -224,7 +224,8 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
         group = guess_group(frame, others, within)
     others = [c for c in others if c != group]
     numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
-    values = named.values or tuple(numeric)
+    measured = [c for c in numeric if not is_part(frame[c])]  # parts of the time are no values
+    values = named.values or tuple(measured or numeric)
     if not values:
         raise TableError(
             f"Expected a column of numbers beside the time {time!r}, but {_none_of(others)}; name "

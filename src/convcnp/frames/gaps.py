@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from convcnp.frames.habits import Habits
 from convcnp.frames.series import Ragged, SeriesTable
 
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
 _JITTER = 0.2  # of the usual step, by which steps of regular rows may differ from it
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
+_MOST_MISSING = 5  # times as many rows as there are: where more seem to be missing, none are
+MOST_DAYS = 1.5 * 86400  # seconds: rows less far apart may keep to weekdays and hours
 _MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the calendar
 
 
@@ -30,8 +33,14 @@ def gaps_of(table: SeriesTable) -> Ragged:
     return Ragged(x, np.searchsorted(owner, np.arange(len(series) + 1)))
 
 
-def missing_rows(table: SeriesTable) -> tuple[np.ndarray, np.ndarray]:
+def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Continue the usual spacing of rows through gaps wider than it, where most rows have it.
+
+    Weekdays and hours at which a series never has rows are left out.
+
+    Args:
+        only_whole: Leave out gaps that are too long to be continued at the usual spacing; else
+            their times are farther apart.
 
     Returns:
         The times between rows, and the series of each.
@@ -45,11 +54,24 @@ def missing_rows(table: SeriesTable) -> tuple[np.ndarray, np.ndarray]:
     wide = _ratio(step, usual)
     inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
     most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
+    if only_whole:
+        inside = np.where(inside > most, 0, inside)
     inside = np.clip(inside, 0, most).astype(np.int64)
+    inside[_sums(inside, owner) > _MOST_MISSING * most] = 0
     which = np.repeat(np.arange(len(inside)), inside)
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
-    x = left[which] + step[which] * offset / (inside[which] + 1)
-    return _on_calendar(x, table), owner[which]
+    x = _on_calendar(left[which] + step[which] * offset / (inside[which] + 1), table)
+    kept = _keeps_habits(table, usual[which] < MOST_DAYS, x, owner[which])
+    return x[kept], owner[which][kept]
+
+
+def _keeps_habits(
+    table: SeriesTable, is_dense: np.ndarray, x: np.ndarray, owner: np.ndarray
+) -> np.ndarray:
+    """Tell which missing rows are on weekdays and at hours of their series, if these are daily."""
+    if not is_dense.any():
+        return np.ones(len(x), dtype=bool)
+    return ~is_dense | Habits.of(table).are_kept(x, owner)
 
 
 def _is_change_of_clocks(table: SeriesTable, left: np.ndarray, surplus: np.ndarray) -> np.ndarray:
@@ -108,6 +130,12 @@ def _usual(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Return the usual step of every row's series."""
     usual: np.ndarray = pd.Series(step).groupby(owner).transform("median").to_numpy()
     return usual
+
+
+def _sums(values: np.ndarray, owner: np.ndarray) -> np.ndarray:
+    """Return the sum over every row's series."""
+    sums: np.ndarray = pd.Series(values).groupby(owner).transform("sum").to_numpy()
+    return sums
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ GROUP_NAMES = (
     *("station", "sensor", "subject", "patient", "key"),
 )
 _ROW_NAMES = ("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number")
-_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation")
+_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "t")
 _YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
 _PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
 _ERROR_ENDINGS = ("_err", "_error", "_sd", "_std")  # of names of standard errors
@@ -59,7 +59,8 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
     named = [c for c in candidates if is_time_name(c)]
     weak = [c for c in named if c.lower() in _WEAK_TIME_NAMES]
     weak.sort(key=lambda name: name.lower() == "x")
-    strong = [c for c in named if c not in weak]
+    running = [c for c in named if c.lower() == "t"]  # often a mere count beside the time itself
+    strong = [c for c in named if c not in (*weak, *running)]
     dated = [
         *(c for c in candidates if is_date(frame[c])),
         *(c for c in strong if holds_compact_dates(frame[c])),
@@ -70,10 +71,14 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
         if joined is not None:
             return joined
     lasting = [c for c in candidates if is_duration(frame[c])]
-    for found in (dated if len(strong) != 1 else strong, strong, dated, weak, lasting):
+    years = [c for c in weak if c.lower() == "year" and frame[c].is_unique]
+    best = dated if len(strong) != 1 else strong
+    for found in (best, strong, dated, years, running, weak, lasting):
         if found:
-            if len(found) > 1 and (found is strong or found is weak):
+            if len(found) > 1 and (found is not dated or found[0] not in strong):
                 _say_taken(found)
+            elif found[0].lower() == "x":
+                _say_if_a_place(frame, candidates, found[0])
             return found[0]
     return _guess_among_numbers(frame, candidates, spared)
 
@@ -85,6 +90,19 @@ def _say_taken(found: Sequence[str]) -> None:
         ConvCNPWarning,
         stacklevel=6,
     )
+
+
+def _say_if_a_place(frame: pd.DataFrame, candidates: Sequence[str], x: str) -> None:
+    """Say that an x beside a y may be a place, unless rows stand in its order."""
+    y = [c for c in candidates if c.lower() == "y"]
+    numeric = [c for c in candidates if is_numeric(frame[c]) and not counts_rows(frame[c])]
+    if y and len(numeric) > 2 and not _is_in_order(frame[x]):
+        warnings.warn(
+            f"{x!r} is taken for the time; if {listed([x, *y])} are where values were observed, "
+            "name them with inputs=.",
+            ConvCNPWarning,
+            stacklevel=6,
+        )
 
 
 def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared: int) -> str:
@@ -99,6 +117,8 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     others = [c for c in numeric if c not in (*counters, *places) and c.lower() not in GROUP_NAMES]
     months = [c for c in others if holds_compact_dates(frame[c])]
     rising = [c for c in others if _rises(frame[c])]
+    # Times begin anew with every series; what is observed at them does not repeat itself.
+    rising.sort(key=lambda name: -round(frame[name].duplicated(keep=False).mean(), 1))
     if len(others) + len(places) > spared or not counters:
         if months:
             return months[0]
@@ -127,7 +147,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
 def _refuse_times_as_names(numeric: Sequence[str]) -> None:
     """Refuse a table on its side: one row per series, and one column per time."""
     times = [c for c in numeric if _YEAR_NAME.fullmatch(c) or is_date(pd.Series([c]))]
-    if len(times) > max(2, _MOST * len(numeric)):
+    if len(times) > max(1, _MOST * len(numeric)):
         raise TableError(
             f"Expected a row for every time, but the names of columns are times themselves, "
             f"{listed(times, most=3)}; turn the table, so that times and values stand in columns "
@@ -246,7 +266,7 @@ def tells_apart(column: pd.Series, keys: pd.DataFrame) -> bool:
 
 def _begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
     time = keys.iloc[:, 0]
-    if keys.shape[1] > 1 or not is_numeric(time):
+    if keys.shape[1] > 1 or time.dtype.kind not in "iuf":
         return False
     is_start = (labels != labels.shift()).to_numpy()
     back = time.diff().to_numpy() < 0

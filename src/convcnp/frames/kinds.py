@@ -123,6 +123,8 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
 
 def compact_dates(column: pd.Series, written: str) -> pd.Series:
     """Read numbers as dates of a format such as %Y%m%d, NaT where they are none."""
+    if "." in written:  # two digits behind the point: 2020.1 is October
+        column, written = (100 * column.astype("float64")).round(), written.replace(".", "")
     texts = column.astype("Int64").astype("string")
     return pd.to_datetime(texts, format=written, errors="coerce")
 

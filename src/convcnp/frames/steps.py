@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames.gaps import day_of_month, usual_steps
+from convcnp.frames.gaps import MOST_DAYS, day_of_month, usual_steps
+from convcnp.frames.habits import Habits
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.time_axis import TimeAxis
 
@@ -22,6 +23,7 @@ _MONTHS = {
 _WEEKS = ("week", "weeks", "w", "W")
 _DAY = 86400.0  # seconds
 _MOST_AHEAD = 10**6  # times of a series
+_HOURS_OF_A_WEEK = 168
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,9 @@ def times_ahead(table: SeriesTable, text: str) -> Ragged:
         rows = series.rows(i)
         seen = series.x[rows][is_seen[rows]]
         last = float(seen[-1] if len(seen) else series.x[rows][-1])
+        if width < MOST_DAYS and follow.habits.share(i) < 1:
+            parts.append(follow.usual(i, last, width))
+            continue
         if (last, width) not in known:
             known[last, width] = follow(last, width)
         parts.append(known[last, width])
@@ -136,6 +141,7 @@ class _Followed:
     """How the series of a table are followed: so many steps, or so far."""
 
     axis: TimeAxis
+    habits: Habits
     count: int | None
     reach: Step | None
     is_monthly: bool  # rows are months apart, on one day of the month
@@ -146,7 +152,8 @@ class _Followed:
         day = day_of_month(table)
         count = _bounded(int(text)) if text.isdecimal() else None
         reach = Step.read(text, table.axis) if count is None else None
-        return cls(table.axis, count, reach, day is not None, day is not None and bool(day[1]))
+        at_end = day is not None and bool(day[1])
+        return cls(table.axis, Habits.of(table), count, reach, day is not None, at_end)
 
     def __call__(self, last: float, width: float) -> np.ndarray:
         """Return the times that follow the last one of rows that are usually so far apart."""
@@ -160,6 +167,16 @@ class _Followed:
         times = step.after(self.axis, last, np.arange(1, count + 1), self.at_end)
         times = times[times <= stop + 1e-6 * width]
         return times if len(times) else np.array([stop])
+
+    def usual(self, series: int, last: float, width: float) -> np.ndarray:
+        """Return those times at which a series that keeps to some weekdays or hours has rows."""
+        follow = self
+        if self.count is not None:
+            enough = int(self.count / self.habits.share(series)) + _HOURS_OF_A_WEEK
+            follow = replace(self, count=_bounded(enough))
+        times = follow(last, width)
+        kept = times[self.habits.are_kept(times, np.full(len(times), series))]
+        return kept[: self.count] if len(kept) else times
 
 
 def _bounded(count: int) -> int:

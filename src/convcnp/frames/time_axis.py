@@ -24,6 +24,13 @@ from convcnp.frames.kinds import (
 
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
+_DOTTED = "%Y.%m"  # months written as 2020.01 to 2020.12
+_ROUNDING = 0.02  # hundredths, by which these are off in single precision
+_EXAMPLES = {
+    _DAYS: "a date such as 20200131",
+    _MONTHS: "a month such as 202001",
+    _DOTTED: "a month such as 2020.01",
+}
 _UNITS = {  # in seconds; a month is a twelfth of a year
     "years": 365.2425 * 86_400,
     "months": 365.2425 * 7_200,
@@ -196,7 +203,7 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
             return values
         dates = compact_dates(values, compact)
         is_bad = (dates.isna() & column.notna()).to_numpy()
-        example = "a date such as 20200131" if compact == _DAYS else "a month such as 202001"
+        example = _EXAMPLES[compact]
         refuse_first(is_bad, column, str(column.name), example)
         return dates
     if is_duration(column):
@@ -229,9 +236,15 @@ def _compact_format(column: pd.Series) -> str:
     """Return the format of dates that are written as whole numbers, and say so."""
     found = _format_of(column)
     if found:
+        first = float(column.dropna().iloc[0])
+        shown = (
+            f"Numbers such as {first:.2f}"
+            if found == _DOTTED
+            else f"Whole numbers such as {first:.0f}"
+        )
         warnings.warn(
-            f"Whole numbers such as {float(column.dropna().iloc[0]):.0f} in {column.name!r} are "
-            f"read as dates: year, month{', day' if found == _DAYS else ''}.",
+            f"{shown} in {column.name!r} are read as dates: year, "
+            f"month{', day' if found == _DAYS else ''}.",
             ConvCNPWarning,
             stacklevel=4,
         )
@@ -249,7 +262,15 @@ def _format_of(column: pd.Series) -> str:
         is_told = written == _DAYS or values.nunique() > 2
         if is_whole and is_told and compact_dates(values, written).notna().all():
             return written
-    return ""
+    return _DOTTED if _are_dotted_months(values) else ""
+
+
+def _are_dotted_months(values: pd.Series) -> bool:
+    """Tell numbers such as 2020.01 to 2020.12 from years with a fraction, by at least a year."""
+    hundredths = 100 * values
+    is_month = (hundredths - hundredths.round()).abs() < _ROUNDING
+    is_month &= values.between(1500, 2501) & hundredths.round().mod(100).between(1, 12)
+    return bool(is_month.all()) and values.nunique() >= 12
 
 
 def is_day_first(column: pd.Series) -> bool:

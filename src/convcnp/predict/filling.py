@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import SettingError, TableError
+from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import split_times, time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
 from convcnp.frames.points import PointsTable, point_targets
@@ -166,7 +167,14 @@ def _new_rows(table: SeriesTable | PointsTable, frame: pd.DataFrame) -> pd.DataF
     """Return the rows that are missing, with their series, and where in the table they belong."""
     if isinstance(table, PointsTable):
         return pd.DataFrame({"series": [], "position": []})
-    x, owner = missing_rows(table)
+    x, owner = missing_rows(table, only_whole=True)
+    if len(x) < len(missing_rows(table)[0]):
+        warnings.warn(
+            "A gap without rows is longer than all that was observed of its series, and no rows "
+            "are put in; predict asks for times of your own.",
+            ConvCNPWarning,
+            stacklevel=3,
+        )
     order = np.argsort(owner, kind="stable")
     x, owner = x[order], owner[order]
     missing = Ragged(x, np.searchsorted(owner, np.arange(len(table.series) + 1)))
