@@ -53,6 +53,10 @@ class Habits:
         """Return the share of all hours at which a series may have rows."""
         return float(self.weekdays[series].mean() * self.hours[series].mean())
 
+    def fingerprint(self, series: int) -> bytes:
+        """Return what is the same for series of the same habits."""
+        return self.weekdays[series].tobytes() + self.hours[series].tobytes()
+
 
 def _clocks(table: SeriesTable, x: np.ndarray) -> pd.DatetimeIndex:
     return (table.axis.times(x) + _SLIGHTLY).tz_localize(None)

@@ -120,18 +120,16 @@ def times_ahead(table: SeriesTable, text: str) -> Ragged:
         )
     follow = _Followed.of(table, text)
     is_seen = ~np.isnan(table.y).all(1)
-    known: dict[tuple[float, float], np.ndarray] = {}  # many series end together
+    known: dict[tuple[float, float, bytes], np.ndarray] = {}  # many series end together
     parts = []
     for i, width in enumerate(widths.tolist()):
         rows = series.rows(i)
         seen = series.x[rows][is_seen[rows]]
         last = float(seen[-1] if len(seen) else series.x[rows][-1])
-        if width < MOST_DAYS and follow.habits.share(i) < 1:
-            parts.append(follow.usual(i, last, width))
-            continue
-        if (last, width) not in known:
-            known[last, width] = follow(last, width)
-        parts.append(known[last, width])
+        key = (last, width, follow.habits.fingerprint(i))
+        if key not in known:
+            known[key] = follow.usual(i, last, width)
+        parts.append(known[key])
     starts = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
     return Ragged(np.concatenate(parts), starts)
 
@@ -169,12 +167,14 @@ class _Followed:
         return times if len(times) else np.array([stop])
 
     def usual(self, series: int, last: float, width: float) -> np.ndarray:
-        """Return those times at which a series that keeps to some weekdays or hours has rows."""
-        follow = self
+        """Return these times, of a series that keeps to weekdays or hours only those."""
+        share = self.habits.share(series)
+        if share == 1 or width > MOST_DAYS:
+            return self(last, width)
+        enough = None
         if self.count is not None:
-            enough = int(self.count / self.habits.share(series)) + _HOURS_OF_A_WEEK
-            follow = replace(self, count=_bounded(enough))
-        times = follow(last, width)
+            enough = _bounded(int(self.count / share) + _HOURS_OF_A_WEEK)
+        times = replace(self, count=enough)(last, width)
         kept = times[self.habits.are_kept(times, np.full(len(times), series))]
         return kept[: self.count] if len(kept) else times
 
