@@ -74,3 +74,12 @@ def test_without_observations_there_are_numbers(model):
     )
     assert (model(nothing).stddev == 1).all()
     assert model.dtype == torch.float64
+
+
+def test_surfaces_meet_at_the_date_line(model):
+    stations = [[178.0, -18.0], [179.5, -17.0], [-179.0, -16.0], [-178.0, -19.0]]
+    task = Task.from_arrays(stations, [1.0, 2.0, 3.0, 2.0], [[180.0, -17.5], [-180, -17.5]])
+    assert model.draws_surfaces
+    drawn = model.draw(task, 5, torch.Generator().manual_seed(0))
+    torch.testing.assert_close(drawn[:, 0], drawn[:, 1])
+    assert drawn.std(0).min() > 0

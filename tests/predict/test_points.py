@@ -202,3 +202,19 @@ def test_errors_are_known_on_the_globe_as_well():
     known = {"inputs": ["lon", "lat"], "value": "v"}
     found = convcnp.load("general").predict(frame, x[[7]], error="e", **known)
     assert found["v_mean"][0] == pytest.approx(np.sin(x[7, 1]), abs=0.4)
+
+
+def test_surfaces_are_drawn_jointly_and_within_limits(general):
+    frame = points_frame()
+    names = {"inputs": INPUTS}
+    at = [[4.0, 4.0], [4.0, 4.01]]
+    answer = general.predict(frame, at, samples=60, seed=1, **names)
+    curves = answer.filter(like="_sample").to_numpy()
+    assert curves.shape == (2, 60)
+    assert np.corrcoef(curves)[0, 1] > 0.9
+    spread = answer["depth_q95"] - answer["depth_q05"]
+    inner = np.quantile(curves, 0.95, axis=1) - np.quantile(curves, 0.05, axis=1)
+    np.testing.assert_allclose(inner / spread, 1, atol=0.4)
+    upper = frame["depth"].max() + 0.01
+    bounded = general.sample(frame, at, 60, upper=upper, **names).filter(like="_sample")
+    assert bounded.to_numpy().max() <= upper

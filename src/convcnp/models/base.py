@@ -114,6 +114,11 @@ class Model(nn.Module):
         """
         return None
 
+    @property
+    def draws_surfaces(self) -> bool:
+        """Whether it draws the outputs of any points in the plane jointly: by default, not."""
+        return False
+
     def rhythms(self, task: Task) -> list[list[list[Rhythm]]] | None:
         """Return what seasons were found in every task and channel, the strongest first.
 

@@ -47,17 +47,29 @@ class OnSphere(Model):
         """Whether the model tells values from errors of their measurement."""
         return self.model.knows_errors
 
+    @property
+    def draws_surfaces(self) -> bool:
+        """Whether the model does."""
+        return self.model.draws_surfaces
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return what the model decodes for the points in space."""
+        return self.model.raw(self._in_space(task))
+
+    def draw(
+        self, task: Task, num_samples: int, generator: torch.Generator
+    ) -> Float[Tensor, "S M Dy"] | None:
+        """Draw what the model does for the points in space."""
+        return self.model.draw(self._in_space(task), num_samples, generator)
+
+    def _in_space(self, task: Task) -> Task:
         context, target = (in_space(x, self.longitude) for x in (task.x_context, task.x_target))
         axes = _axes(context, task.context_mask.any(2))  # (B, 3, 3)
-        return self.model.raw(
-            Task(
-                *(context @ axes, task.y_context, target @ axes, task.y_target),
-                context_mask=task.context_mask,
-                target_mask=task.target_mask,
-                context_error=task.context_error,
-            )
+        return Task(
+            *(context @ axes, task.y_context, target @ axes, task.y_target),
+            context_mask=task.context_mask,
+            target_mask=task.target_mask,
+            context_error=task.context_error,
         )
 
 

@@ -74,10 +74,10 @@ class PointsRequest(Request):
 
     def _check_samples(self, samples: int) -> None:
         super()._check_samples(samples)
-        if samples:
+        if samples and not self.model.draws_surfaces:
             raise SettingError(
-                f"Coherent samples are drawn along a time only, got samples = {samples} for points "
-                "in the plane; leave them out."
+                f"{self.name!r} draws coherent samples along a time only, got samples = {samples} "
+                "for points in the plane; leave them out, or use 'general'."
             )
 
     def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:

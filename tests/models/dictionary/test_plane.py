@@ -201,3 +201,17 @@ def test_predictions_are_of_the_values_behind_measurements(model):
     behind = model(Task.from_arrays(x, noisy, AT[:5], context_error=error))
     assert (behind.stddev < 0.9).all()
     torch.testing.assert_close(model(task).variance, behind.variance + 1, rtol=0.02, atol=0.02)
+
+
+def test_surfaces_are_drawn_of_every_channel_and_without_observations():
+    random = np.random.default_rng(0)
+    x = random.uniform(0, 4, (30, 2))
+    y = np.stack([np.sin(x[:, 0]) + random.normal(0, 0.3, 30), np.full(30, np.nan)], 1)
+    task = Task.from_arrays(x, y, [[2.0, 2.0], [2.0, 2.01]])
+    model = PlaneDictionary(dim_y=2)
+    assert model.draws_surfaces
+    drawn = model.draw(task, 200, torch.Generator().manual_seed(0))
+    assert drawn.shape == (200, 2, 2)
+    spread = model(task).stddev[0]
+    torch.testing.assert_close(drawn.std(0) / spread, torch.ones(2, 2).double(), atol=0.3, rtol=0)
+    assert torch.corrcoef(drawn[..., 0].T)[0, 1] > 0.9

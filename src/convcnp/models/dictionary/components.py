@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
@@ -133,17 +134,30 @@ def with_surprise(components: Components, share: float, spread: float) -> Compon
     return joined([replace(components, weight=(1 - share) * components.weight), wide])
 
 
+class LogLimits(NamedTuple):
+    """What is believed of logarithms: where they lie, and how far they may deviate."""
+
+    low: float
+    high: float
+    widest: float
+
+    @classmethod
+    def of(cls, logarithms: Float[Tensor, " n"], spread: float) -> LogLimits:
+        """Allow what is within reach of the observed ones."""
+        low, high = float(logarithms.min()), float(logarithms.max())
+        reach = max((high - low) / 2, _REACH)
+        return cls(low - reach, high + reach, max(_WIDEST * spread, _REACH))
+
+
 def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:
     """Keep components of logarithms within reach of the observed ones.
 
     Otherwise a line in logarithms, far from all observations, or the heavy tails of a few
     observations would make means that nobody believes, or that are no numbers.
     """
-    low, high = float(logarithms.min()), float(logarithms.max())
-    reach = max((high - low) / 2, _REACH)
-    widest = max(_WIDEST * spread, _REACH)
+    low, high, widest = LogLimits.of(logarithms, spread)
     is_log = components.is_log[:, None]
-    near = components.location.clamp(low - reach, high + reach)
+    near = components.location.clamp(low, high)
     return replace(
         components,
         location=torch.where(is_log, near, components.location),

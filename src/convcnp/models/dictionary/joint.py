@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from convcnp.models.dictionary.components import LogLimits
 from convcnp.models.dictionary.evidence import Frame
+from convcnp.models.dictionary.regions import FittedPoints
 from convcnp.models.dictionary.windows import Fitted
 
 MOST = 512  # targets: their covariance is factorised
 # Noise of observations a gap apart is independent; between them it turns smoothly, so that dense
 # targets make a curve.
-_SMOOTH = 0.35
+SMOOTH = 0.35
 _JITTER = 1e-9
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 
@@ -28,19 +30,52 @@ def drawn(
     """
     if fitted.whole is None or len(x) > MOST:
         return None
-    at, weight = fitted.series.times(x), fitted.weighed.weight
-    which = torch.multinomial(weight, num_samples, replacement=True, generator=generator)
+    at = fitted.series.times(x)
+    which = drawn_variants(fitted.weighed.weight, num_samples, generator)
     normal = torch.randn(num_samples, len(at), dtype=at.dtype, generator=generator)
-    freedom = max(1, round(fitted.freedom))
-    scale = torch.randn(num_samples, freedom, dtype=at.dtype, generator=generator)
-    normal = normal / (scale**2).mean(1, keepdim=True).sqrt()
+    normal = normal * drawn_scales(fitted.freedom, num_samples, generator)[:, None]
     curves = torch.empty_like(normal)
     for one in which.unique():
         mean, factor = _process(fitted, one[None], at)
         curves[which == one] = mean + normal[which == one] @ factor.T
-    form = fitted.weighed.variants.form[which]
-    curves = fitted.series.level[form, None] + fitted.series.scale[form, None] * curves
-    return torch.where((form == 1)[:, None], curves.clamp(max=_LARGEST).exp(), curves)
+    return in_user_units(fitted, at, which, curves)
+
+
+def drawn_variants(
+    weight: Float[Tensor, " c"], num_samples: int, generator: Generator
+) -> Int[Tensor, " S"]:
+    """Choose the variant of every sample by its weight."""
+    return torch.multinomial(weight, num_samples, replacement=True, generator=generator)
+
+
+def drawn_scales(freedom: float, num_samples: int, generator: Generator) -> Float[Tensor, " S"]:
+    """Draw the scale of every sample, which makes a Student-t process of a Gaussian one."""
+    shape = num_samples, max(1, round(freedom))
+    normal = torch.randn(shape, dtype=torch.float64, generator=generator)
+    return (normal**2).mean(1).rsqrt()
+
+
+def in_user_units(
+    fitted: Fitted | FittedPoints,
+    at: Float[Tensor, "m ..."],
+    which: Int[Tensor, " S"],
+    samples: Float[Tensor, "S m"],
+) -> Float[Tensor, "S m"]:
+    """Return samples, each of one variant, in the user's units.
+
+    Logarithms stay as far within reach of the observed ones as predictions do.
+    """
+    seen, form = fitted.observations, fitted.weighed.variants.form[which]
+    level, scale = seen.level[form, None], seen.scale[form, None]
+    units = level + scale * samples
+    logarithms = seen.logarithms
+    if logarithms is None or not (form == 1).any():
+        return units
+    limits = LogLimits.of(logarithms, float(seen.scale[1]))
+    mean, spread = (part[which] for part in fitted.predict(at))
+    near = (level + scale * mean).clamp(limits.low, limits.high)
+    deviation = scale * (samples - mean) * (limits.widest / (scale * spread)).clamp(max=1)
+    return torch.where((form == 1)[:, None], (near + deviation).clamp(max=_LARGEST).exp(), units)
 
 
 def _process(
@@ -55,7 +90,7 @@ def _process(
     whitened = torch.linalg.solve_triangular(found.factor[variant.entry[0]], across, upper=False)
     rest = h - found.means[variant.entry[0]] @ whitened  # (h, m)
     precision = found.lines.precision[variant.entry[0], variant.trend[0]]
-    noise = (entry.noise + _JITTER) * torch.exp(-0.5 * (lag / _SMOOTH) ** 2)
+    noise = (entry.noise + _JITTER) * torch.exp(-0.5 * (lag / SMOOTH) ** 2)
     covariance = entry.kernels(lag)[0] - whitened.T @ whitened + noise
     covariance = covariance + rest.T @ torch.linalg.solve(precision, rest)
     mean = (found.line(variant) @ h + found.left(variant) @ whitened)[0]

@@ -18,6 +18,7 @@ from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.points import prepared_points
 from convcnp.models.dictionary.regions import FittedPoints, fit_points
 from convcnp.models.dictionary.stretched import PlaneCatalogue
+from convcnp.models.dictionary.surfaces import drawn_surfaces
 from convcnp.models.sphere import OnSphere
 
 
@@ -88,15 +89,38 @@ class PlaneDictionary(AveragedProcesses):
         """Return what predicts one channel of one task, of which something was observed."""
 
         def answer(index: int, channel: int, x: Tensor) -> Components:
-            seen = task.context_mask[index, :, channel]
-            fitted = self.fit(
-                task.x_context[index, seen],
-                task.y_context[index, seen, channel],
-                known_variance(task, index, channel),
-            )
-            return self.components(fitted, x)
+            return self.components(self._fitted(task, index, channel), x)
 
         return answer
+
+    def _fitted(self, task: Task, index: int, channel: int) -> FittedPoints:
+        seen = task.context_mask[index, :, channel]
+        return self.fit(
+            task.x_context[index, seen],
+            task.y_context[index, seen, channel],
+            known_variance(task, index, channel),
+        )
+
+    @property
+    def draws_surfaces(self) -> bool:
+        """Its processes are joint distributions."""
+        return True
+
+    @torch.no_grad()
+    def draw(
+        self, task: Task, num_samples: int, generator: torch.Generator
+    ) -> Float[Tensor, "S M Dy"]:
+        """Draw from the processes themselves; without any observation, white noise."""
+        channels = []
+        for channel in range(task.dim_y):
+            x = task.x_target[0].double()
+            if task.context_mask[0, :, channel].any():
+                fitted = self._fitted(task, 0, channel)
+                channels.append(drawn_surfaces(fitted, x, num_samples, generator))
+            else:
+                shape = num_samples, len(x)
+                channels.append(torch.randn(shape, dtype=x.dtype, generator=generator))
+        return torch.stack(channels, -1)
 
     @torch.no_grad()
     def fit(

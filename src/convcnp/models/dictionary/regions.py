@@ -128,6 +128,11 @@ class FittedPoints:
         return mean, (variance * self.variance[:, None]).sqrt()
 
     @property
+    def observations(self) -> Points:
+        """What the entries explain."""
+        return self.points
+
+    @property
     def typical_variance(self) -> float:
         """The squared scale of the process, on average over what was chosen."""
         return float((self.weighed.weight * self.variance).sum())

@@ -98,6 +98,11 @@ class Fitted:
         return mean, scale
 
     @property
+    def observations(self) -> Series:
+        """What the entries explain."""
+        return self.series
+
+    @property
     def typical_variance(self) -> float:
         """The squared scale of the process, on average over what was chosen."""
         return float((self.weighed.weight * self.variance).sum())
