@@ -5,6 +5,7 @@ import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import has_time, joined_name, role_of, split_times, time_column
+from convcnp.frames.time_axis import TimeAxis
 
 FRAMES = {
     "Year+Month+Day": (
@@ -58,6 +59,19 @@ def test_a_missing_year_is_said_and_put_in():
             True,
             False,
         ]
+
+
+@pytest.mark.parametrize(
+    "written",
+    """2010-Q1|2010Q1|Q1 2010|2020-W05|Jan-19|Feb 2019|February 2019|02/2019|1/31/2020|31/01/20
+    2020-01-01T01:00:00Z|2020-01-01 01:00:00.000|01/31/2020 01:00 PM|2020-01|31 Jan 2020
+    12/31/2016 0:00|2020-01-31 18:30""".replace("\n", "|").split("|"),
+)
+def test_times_are_written_as_the_others_are(written):
+    frame = pd.DataFrame({"t": [written.strip()] * 3})
+    axis = TimeAxis.of(frame["t"])
+    times = pd.Series(axis.times(axis.numbers(frame["t"])))
+    assert split_times(frame, "t", times)["t"].tolist() == frame["t"].tolist()
 
 
 def test_months_behind_a_point_are_written_as_they_were():

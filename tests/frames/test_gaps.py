@@ -85,3 +85,10 @@ def test_a_gap_too_long_for_the_usual_spacing_is_stretched_or_left_out():
 def test_where_far_more_rows_are_missing_than_there_are_none_is():
     long_ago = np.arange(-40_000, 0, 1_000)
     assert len(missing_rows(table([*long_ago, *range(2000, 2050)]))[0]) == 0
+
+
+@pytest.mark.parametrize("start", ["2021-03-20", "2021-10-24 09:30"])  # clocks change in the gap
+def test_missing_days_of_a_zone_keep_their_clock(start):
+    days = pd.date_range(start, periods=20, tz="Europe/Berlin")
+    found = table(days.delete([6, 7, 8, 9]))
+    assert found.axis.times(missing_rows(found)[0]).tolist() == days[6:10].tolist()

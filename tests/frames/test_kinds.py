@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import TableError
-from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric, numbers
+from convcnp.frames.kinds import (
+    is_date,
+    is_duration,
+    is_label,
+    is_numeric,
+    numbers,
+    parsed_dates,
+)
 
 DATES = """2020-01-31|2020/1/5|20200201T00|2020-02-13 00:00|2020-01|1 Feb 2020|5-Feb-20|Feb 5, 2020|
 February 5 2020|01/02/2020|1.2.20|Jan-19|Jan. 01, 19|Jan 2019|Mon, 5 Jan 2020|2020Q1|
@@ -41,3 +48,12 @@ def test_dates_are_no_values_even_if_named():
 def test_the_first_bad_number_is_named(cells, sentence):
     with pytest.raises(TableError, match=sentence):
         numbers(pd.DataFrame({"v": cells}), "v")
+
+
+def test_quarters_before_years_and_weeks_are_dates():
+    quarters = pd.Series(["Q1 2020", "Q4 2020", None])
+    assert is_date(quarters)
+    assert parsed_dates(quarters).dt.month.tolist()[:2] == [1, 10]
+    weeks = pd.Series(["2020-W01", "2020-W53"])
+    assert is_date(weeks)
+    assert parsed_dates(weeks).tolist() == list(pd.to_datetime(["2019-12-30", "2020-12-28"]))

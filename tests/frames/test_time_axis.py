@@ -219,3 +219,14 @@ def test_months_behind_a_point_are_told_from_fractions_of_years():
         axis.numbers(pd.Series([1999.5], name="date"))
     assert TimeAxis.of(pd.Series(1999 + np.arange(24) / 12)).origin is None
     assert TimeAxis.of(column[:11]).origin is None  # too few to tell
+
+
+@pytest.mark.parametrize("written", ["%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S"])
+def test_times_written_as_one_number_are_no_plain_numbers(written):
+    hours = pd.date_range("2020-01-31 20:00", periods=9, freq="h")
+    column = pd.Series(hours.strftime(written).astype("int64"), name="time")
+    with pytest.warns(ConvCNPWarning, match="are read as dates: year, month, day, hour"):
+        axis = TimeAxis.of(column)
+    assert axis.times(axis.numbers(column)).tolist() == hours.tolist()
+    seconds = pd.Series(1_577_836_800 + 3600 * np.arange(9), name="time")
+    assert TimeAxis.of(seconds).dtype.kind == "i"

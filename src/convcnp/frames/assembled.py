@@ -12,7 +12,12 @@ from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates, parsed_durations
-from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_day_first
+from convcnp.frames.time_axis import (
+    dates_of_numbers,
+    holds_compact_dates,
+    is_day_first,
+    number_format,
+)
 
 JOINT = "+"  # between the names of parts
 _ROLES = {
@@ -37,6 +42,15 @@ _RANGES = {
     "minute": (0, 59),
     "second": (0, 60),
 }
+_SOME = 50  # texts that show how others are written
+# Those that pandas does not guess; - takes a leading zero away.
+_FORMATS = (
+    *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%b %Y", "%B %Y", "%b. %Y", "%m/%Y"),
+    *("%b-%y", "%b-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%-m/%-d/%Y", "%-d/%-m/%Y"),
+    *("%-d.%-m.%Y", "%-m/%-d/%y", "%-m/%-d/%Y %-H:%M", "%-d/%-m/%Y %-H:%M", "%-d.%-m.%Y %-H:%M"),
+    *("%m/%d/%Y %I:%M %p", "%-m/%-d/%Y %-I:%M %p", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%SZ"),
+    *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
@@ -251,23 +265,33 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
     """Write dates as a column does: as texts of its format, or as whole numbers."""
     if times.dtype.kind != "M" or like.dtype.kind == "M":
         return times
-    if is_numeric(like) and _is_dotted(like):
-        return times.dt.year + times.dt.month / 100
     if is_numeric(like):
-        has_days = like.dropna().astype(float).max() > 1e7
-        written = times.dt.strftime("%Y%m%d" if has_days else "%Y%m")
-        return written.astype("int64") if like.dtype.kind in "iuf" else written
-    first = str(like.dropna().iloc[0]).strip()
+        written = times.dt.strftime(number_format(like))
+        return written.astype(like.dtype) if like.dtype.kind in "iuf" else written
+    texts = like.dropna().astype("string").str.strip().head(_SOME)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
         day_first = is_day_first(like)
-    written = guess_datetime_format(first, dayfirst=day_first)
-    return times.dt.strftime(written or "%Y-%m-%d %H:%M:%S")
+    guess = guess_datetime_format(str(texts.iloc[0]), dayfirst=day_first)
+    dates = parsed_dates(texts, day_first)
+    for written in (*([guess] if guess else []), *_FORMATS):
+        if (_formatted(dates, written) == texts).all():
+            return _formatted(times, written)
+    return _formatted(times, guess or "%Y-%m-%d %H:%M:%S")
 
 
-def _is_dotted(like: pd.Series) -> bool:
-    """Tell whether months are written like 2020.01."""
-    return bool(like.dropna().astype(float).max() < _LARGEST_YEAR)
+def _formatted(times: pd.Series, written: str) -> pd.Series:
+    """Write times in a format, in which {q} is a quarter and {ms} are milliseconds."""
+    texts = times.dt.strftime(written)
+    for name, part in (("{q}", times.dt.quarter), ("{ms}", times.dt.microsecond // 1000)):
+        if name in written:
+            width = 3 if name == "{ms}" else 1
+            digits = part.astype("Int64").astype("string").str.zfill(width)
+            texts = pd.Series(
+                [text.replace(name, new) for text, new in zip(texts, digits, strict=True)],
+                index=texts.index,
+            )
+    return texts
 
 
 def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:

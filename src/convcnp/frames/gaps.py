@@ -12,8 +12,9 @@ _WIDE = 1.5  # typical gaps: what is wider has a time missing
 _JITTER = 0.2  # of the usual step, by which steps of regular rows may differ from it
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
 _MOST_MISSING = 5  # times as many rows as there are: where more seem to be missing, none are
-MOST_DAYS = 1.5 * 86400  # seconds: rows less far apart may keep to weekdays and hours
-_MONTH = 27 * 86400  # seconds: rows at least this far apart may follow the calendar
+_DAY, _HOUR = 86400.0, 3600.0  # seconds
+MOST_DAYS = 1.5 * _DAY  # rows less far apart may keep to weekdays and hours
+_MONTH = 27 * _DAY  # rows at least this far apart may follow the calendar
 
 
 def gaps_of(table: SeriesTable) -> Ragged:
@@ -61,6 +62,7 @@ def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.nd
     which = np.repeat(np.arange(len(inside)), inside)
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
     x = _on_calendar(left[which] + step[which] * offset / (inside[which] + 1), table)
+    x = _on_clock(x, left[which], usual[which], table)
     kept = _keeps_habits(table, usual[which] < MOST_DAYS, x, owner[which])
     return x[kept], owner[which][kept]
 
@@ -160,6 +162,18 @@ def _on_calendar(x: np.ndarray, table: SeriesTable) -> np.ndarray:
     day, _ = found
     month = _next(table.axis.times(x).tz_localize(None) - day - pd.Timedelta(days=15))
     return table.axis.numbers(pd.Series(month + day, name=table.time))
+
+
+def _on_clock(x: np.ndarray, left: np.ndarray, usual: np.ndarray, table: SeriesTable) -> np.ndarray:
+    """Move missing days to the clock time of the row before them, as days of a zone differ."""
+    are_days = (usual >= _DAY - _HOUR) & (np.abs(usual % _DAY - _DAY / 2) >= _DAY / 2 - _HOUR)
+    if getattr(table.axis.origin, "tz", None) is None or not are_days.any():
+        return x
+    dates, before = (table.axis.times(part).tz_localize(None) for part in (x, left))
+    clock = before - before.normalize()
+    dates = (dates - clock).round("D") + clock
+    moved: np.ndarray = table.axis.numbers(pd.Series(dates, name=table.time))
+    return np.where(are_days, moved, x)
 
 
 def _next(dates: pd.DatetimeIndex) -> pd.DatetimeIndex:

@@ -19,6 +19,8 @@ _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
+_ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
 _DATED = re.compile(
     "|".join(
         (
@@ -28,6 +30,7 @@ _DATED = re.compile(
             rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
             rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
             _SHORT_MONTH.pattern,
+            _LATE_YEAR.pattern,
         )
     ),
     re.IGNORECASE,
@@ -148,6 +151,7 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
         parts = texts.str.strip().str.extract(_SHORT_MONTH)
         months = pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
         return _in_its_century(months, texts)
+    texts = _as_pandas_writes(texts)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -164,6 +168,18 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
             if best.notna().sum() == texts.notna().sum():
                 break
     return _in_its_century(best, texts)
+
+
+def _as_pandas_writes(texts: pd.Series) -> pd.Series:
+    """Put years before quarters, and weeks as their first day."""
+    stripped = texts.str.strip()
+    if stripped.dropna().str.fullmatch(_LATE_YEAR).all():
+        return stripped.str.replace(_LATE_YEAR, r"\2\1", regex=True)
+    if stripped.dropna().str.fullmatch(_ISO_WEEK).all():
+        weeks = stripped.str.replace(_ISO_WEEK, r"\1-W\2-1", regex=True)
+        days = pd.to_datetime(weeks, format="%G-W%V-%u", errors="coerce")
+        return days.dt.strftime("%Y-%m-%d").astype("string")
+    return texts
 
 
 def _in_its_century(dates: pd.Series, texts: pd.Series) -> pd.Series:

@@ -24,11 +24,17 @@ from convcnp.frames.kinds import (
 
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
+_CLOCKS = ("%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
+_WRITTEN = {_DAYS: 10**4, _MONTHS: 10**2, _CLOCKS[0]: 10**6, _CLOCKS[1]: 10**8, _CLOCKS[2]: 10**10}
 _DOTTED = "%Y.%m"  # months written as 2020.01 to 2020.12
 _ROUNDING = 0.02  # hundredths, by which these are off in single precision
+_PARTS = {"Y": "year", "m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"}
 _EXAMPLES = {
     _DAYS: "a date such as 20200131",
     _MONTHS: "a month such as 202001",
+    _CLOCKS[0]: "an hour such as 2020013118",
+    _CLOCKS[1]: "a time such as 202001311830",
+    _CLOCKS[2]: "a time such as 20200131183000",
     _DOTTED: "a month such as 2020.01",
 }
 _UNITS = {  # in seconds; a month is a twelfth of a year
@@ -219,7 +225,7 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
 
 def holds_compact_dates(column: pd.Series) -> bool:
     """Tell whether whole numbers are dates written like 20200213, or months like 202002."""
-    return bool(_format_of(column))
+    return bool(number_format(column))
 
 
 def dates_of_numbers(column: pd.Series) -> pd.Series:
@@ -229,12 +235,12 @@ def dates_of_numbers(column: pd.Series) -> pd.Series:
         >>> dates_of_numbers(pd.Series([20200229])).dt.day_name().tolist()
         ['Saturday']
     """
-    return compact_dates(pd.to_numeric(column), _format_of(column))
+    return compact_dates(pd.to_numeric(column), number_format(column))
 
 
 def _compact_format(column: pd.Series) -> str:
     """Return the format of dates that are written as whole numbers, and say so."""
-    found = _format_of(column)
+    found = number_format(column)
     if found:
         first = float(column.dropna().iloc[0])
         shown = (
@@ -242,22 +248,22 @@ def _compact_format(column: pd.Series) -> str:
             if found == _DOTTED
             else f"Whole numbers such as {first:.0f}"
         )
+        parts = ", ".join(_PARTS[letter] for letter in found if letter in _PARTS)
         warnings.warn(
-            f"{shown} in {column.name!r} are read as dates: year, "
-            f"month{', day' if found == _DAYS else ''}.",
+            f"{shown} in {column.name!r} are read as dates: {parts}.",
             ConvCNPWarning,
             stacklevel=4,
         )
     return found
 
 
-def _format_of(column: pd.Series) -> str:
+def number_format(column: pd.Series) -> str:
     """Return the format that every one of some whole numbers could be a date in, if there is."""
     if column.dtype.kind in "mM" or not is_numeric(column) or not column.notna().any():
         return ""
     values = pd.to_numeric(column.dropna(), errors="coerce")
-    for low, high, written in ((1500_01_01, 2500_12_31, _DAYS), (1500_01, 2500_12, _MONTHS)):
-        is_whole = (values.between(low, high) & (values % 1 == 0)).all()
+    for written, zeros in _WRITTEN.items():
+        is_whole = (values.between(1500 * zeros, 2501 * zeros) & (values % 1 == 0)).all()
         # A single number of six digits is no more likely to be a month than a number.
         is_told = written == _DAYS or values.nunique() > 2
         if is_whole and is_told and compact_dates(values, written).notna().all():
