@@ -168,3 +168,8 @@ def test_a_text_tells_gaps_numbers_steps_and_files_apart(tmp_path):
     for text in ("0:1", "0:9:-1", "yesterday", "0:1:x"):
         with pytest.raises(TableError, match=r"^at= must be gaps, a number of times"):
             series_targets(series, TargetText(text))
+
+
+def test_a_single_row_is_told_that_it_shows_no_steps():
+    with pytest.raises(TableError, match="two times of a series at least, to know its steps"):
+        series_targets(table(t=[0.0], v=[1.0]), TargetText("+3"))

@@ -71,16 +71,18 @@ class TargetText:
 
 def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
     """Read START:STOP:STEP, or + and how far ahead of the last value of every series."""
+    ahead = text[1:].strip() if text.startswith("+") else None
     try:
-        if text.startswith("+"):
-            meaning = f"{text[1:].strip()} ahead of the last value"
-            return Targets(times_ahead(table, text[1:].strip()), meaning)
+        if ahead is not None:
+            return Targets(times_ahead(table, ahead), f"{ahead} ahead of the last value")
         start, stop, step = text.split("..") if ".." in text else text.split(":")
         return _even_steps(table, start.strip(), stop.strip(), step.strip())
-    except (ValueError, OverflowError, TableError) as error:
+    except (ValueError, OverflowError) as error:
+        if ahead is not None and isinstance(error, TableError):
+            raise  # it says itself what is missing
         expected = (
             "ahead= must be a number of steps, or a time with a unit such as 14d or 3 months"
-            if text.startswith("+")
+            if ahead is not None
             else "at= must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
             "clock times; steps of dates have a unit, such as 6h, 1D or 3 months) or a file that "
             "exists"
