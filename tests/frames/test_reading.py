@@ -229,3 +229,16 @@ def test_what_unpacks_to_more_than_a_table_is_refused(kind, tmp_path, monkeypatc
             archive.writestr("zeros.csv", bytes(10_000))
     with pytest.raises(TableError, match="at most 1,000 bytes"):
         read_table(path)
+
+
+def test_na_is_a_word_among_words_and_nothing_among_numbers():
+    frame = parse_table(b"code,v,note\nNA,1,\nNA,NA,x\nZA,3,\n", "t.csv").frame
+    assert frame["code"].tolist() == ["NA", "NA", "ZA"]
+    assert frame["v"].isna().tolist() == [False, True, False]
+    assert frame["note"].isna().tolist() == [True, False, True]
+
+
+def test_a_first_row_of_a_date_a_number_and_a_remark_is_no_header():
+    frame = parse_table(b"2020-01-01,3,good\n2020-01-02,4,NA\n2020-01-03,5,\n", "t.csv").frame
+    assert frame["value1"].tolist() == [3, 4, 5]
+    assert frame["value2"].tolist()[:2] == ["good", "NA"]

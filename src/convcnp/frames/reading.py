@@ -16,6 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.extras import import_extra
-from convcnp.frames.kinds import DATE
+from convcnp.frames.kinds import DATE, is_label
+from convcnp.frames.written_numbers import read_numbers
 
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
 _QUOTED = re.compile(r'"[^"]*"')
 _CELL = r'(?:^|[;\t]) *"?[-+]?{} *"?(?:[;\t]|\r?$)'
-_COMMA_NUMBER = re.compile(_CELL.format(r"\d*,\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+_COMMA_NUMBER = re.compile(
+    _CELL.format(r"(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?"), re.MULTILINE
+)
 _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 
 
@@ -241,26 +245,38 @@ def _read_text(content: bytes, name: str) -> pd.DataFrame:
     # Where quotes tell words from numbers, a first row of quoted numbers is a header.
     is_quoted, next_is_quoted = (not line.strip(f"{separator} \r") for line in (bare, second))
     has_header = (is_quoted and not next_is_quoted) or not _is_data(cells, decimal)
+    options = {"sep": separator, "decimal": decimal, "header": 0 if has_header else None}
+    frame = _parsed(text, name, **options)
+    torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
+    if torn:  # among words, NA is one: a country, or initials
+        words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
+        frame[words.columns] = words
+    if not has_header:
+        frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
+    return read_numbers(frame, decimal)
+
+
+def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
+            return pd.read_csv(
                 io.StringIO(text),
-                sep=separator,
-                decimal=decimal,
-                header=0 if has_header else None,
                 skipinitialspace=True,
                 index_col=False,  # else rows that end with a separator lose their start
                 low_memory=False,  # in pieces, one stray word would give a column two types
+                **options,
             )
     except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
         raise TableError(
             f"Expected rows of equal length in {name}, but it cannot be read as a table "
             f"({_first_line(error)}); check the separator and quotes."
         ) from error
-    if not has_header:
-        frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
-    return frame
+
+
+def _holds_words(column: pd.Series) -> bool:
+    """Tell whether a column with missing cells holds words, rather than dates or numbers."""
+    return bool(column.isna().any() and column.notna().any() and is_label(column))
 
 
 # What a file of each format begins with, and how it is read: the first that fits.
@@ -311,9 +327,11 @@ def _plain_type(column: pd.Series) -> pd.Series:
 def _is_data(cells: list[str], decimal: str) -> bool:
     """Tell a first row of numbers and dates from a header."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    return bool(filled) and all(
-        _is_number(cell.replace(decimal, ".")) or DATE.match(cell) for cell in filled
-    )
+    are_numbers = [_is_number(cell.replace(decimal, ".")) for cell in filled]
+    are_dates = [DATE.match(cell) is not None for cell in filled]
+    if are_dates[:1] == [True] and any(are_numbers):  # and perhaps remarks
+        return True
+    return bool(filled) and all(map(or_, are_numbers, are_dates))
 
 
 def _is_number(text: str) -> bool:

@@ -1,0 +1,49 @@
+"""Numbers as people write them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning
+from convcnp.frames.reading import parse_table
+from convcnp.frames.written_numbers import read_numbers
+
+
+def read(*texts, decimal="."):
+    return read_numbers(pd.DataFrame({"v": list(texts)}), decimal)["v"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("texts", "decimal", "values", "said"),
+    [
+        (("1,234", "980", "1,300,000.5"), ".", [1234, 980, 1300000.5], "'1,234' as 1234"),
+        (("1.234,5", "980"), ",", [1234.5, 980], "'1.234,5' as 1234.5"),
+        (("1 234", "-2 000"), ".", [1234, -2000], "'1 234' as 1234"),
+        (("3%", "4.5 %"), ".", [3, 4.5], "'3%' as 3"),
+        (("$12.30", "-$1,000"), ".", [12.3, -1000], r"'\$12.30' as 12.3"),
+        (("12,30 €", "5 €"), ",", [12.3, 5], "'12,30 €' as 12.3"),
+        (("1.5", "-", "2"), ".", [1.5, np.nan, 2], "'-' as missing"),
+    ],
+)
+def test_numbers_in_disguise_are_read_and_said(texts, decimal, values, said):
+    with pytest.warns(ConvCNPWarning, match=f"'v' is read as numbers, {said}"):
+        found = read(*texts, decimal=decimal)
+    np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [("1,23", "5"), ("12,3456", "5"), ("A-1", "A-2"), ("-", "?"), ("2020-01-01",), ("<0.1", "2")],
+)
+def test_what_is_no_number_stays_text(texts):
+    assert read(*texts) == list(texts)
+
+
+def test_tables_with_such_numbers_are_read():
+    english = b'date,sales\n2020-01-01,"1,234"\n2020-01-02,\n2020-01-03,"1,300"\n'
+    german = b"Datum;Wert\n01.02.2020;1.234,5\n02.02.2020;\n03.02.2020;980,25\n"
+    for content, first in ((english, 1234), (german, 1234.5)):
+        with pytest.warns(ConvCNPWarning, match="is read as numbers"):
+            frame = parse_table(content, "t.csv").frame
+        assert frame.iloc[0, 1] == first
+        assert np.isnan(frame.iloc[1, 1])
