@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.errors import SettingError, TableError
+from convcnp.errors import ConvCNPError, SettingError, TableError
 from convcnp.frames.columns import Columns
 from convcnp.frames.points import SIDE, PointsTable, map_targets, point_targets
 from convcnp.frames.targets import TargetText
@@ -145,3 +145,12 @@ def test_a_map_reaches_across_the_date_line_where_that_is_shorter():
     assert [corner.tolist() for corner in plain.extent] == [[-10.0, 0.0], [20.0, 1.0]]
     same = globe([200.0, 220.0], [0.0, 1.0])
     assert same.extent[0].tolist() == [200.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("+3", "What lies ahead is asked of series"), ("0:1:2", "at= of points in the plane must be")],
+)
+def test_what_is_asked_of_series_is_not_asked_of_points(text, sentence):
+    with pytest.raises(ConvCNPError, match=sentence):
+        TargetText(text).points()

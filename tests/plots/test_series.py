@@ -96,3 +96,18 @@ def test_series_are_chosen_by_name_and_six_are_a_page(drawn):
         pictures.draw_series(request, answer, most_pages=1)
     with pytest.raises(TableError, match=r"to draw, got 's77'; did you mean 's7'\?"):
         pictures.draw_series(request, answer, chosen=["s77"])
+
+
+def test_what_lies_ahead_is_enlarged_under_its_name_and_dates_are_short(drawn):
+    days = pd.date_range("2001-01-01", periods=1500)
+    frame = pd.DataFrame({"day": days, "v": np.sin(np.arange(1500.0) / 9)})
+    request = convcnp.load("general").request(frame, "+20")
+    pictures.draw_series(request, request.predict())
+    whole, ahead = drawn[0].axes
+    assert ahead.get_ylabel() == "v: ahead"
+    # Twice as many times as days, so that no peak is cut off.
+    inside = len(ahead.lines[0].get_xdata())
+    assert inside > 200
+    labels = [label.get_text() for label in whole.get_xticklabels()]
+    assert labels
+    assert max(map(len, labels)) <= 4

@@ -66,7 +66,19 @@ class TargetText:
         """Read what is asked of points in the plane."""
         if self.text == "gaps":
             return self.text
-        return int(self.text) if self.text.isdecimal() else read_table(self.text).frame
+        if self.text.isdecimal():
+            return int(self.text)
+        if self.text.startswith("+"):
+            raise SettingError(
+                f"What lies ahead is asked of series over a time, got ahead= {self.text[1:]} for "
+                "points in the plane; leave it out."
+            )
+        if self.text != "-" and not is_file(self.text):
+            raise TableError(
+                "at= of points in the plane must be gaps, a number of points along each side of a "
+                f"map, or a table that exists, got {self.text!r}; check it."
+            )
+        return read_table(self.text).frame
 
 
 def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:

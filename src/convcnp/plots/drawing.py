@@ -102,6 +102,14 @@ def new_figure(
     return figure
 
 
+def short_dates(axes: Axes) -> None:
+    """Write dates along an axis so short that they do not overlap."""
+    from matplotlib.dates import ConciseDateFormatter
+
+    locator = axes.xaxis.get_major_locator()
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+
+
 def show_image(
     axes: Axes, pixels: Float[Tensor, "H W C"], missing: Bool[Tensor, "H W"] | None = None
 ) -> None:

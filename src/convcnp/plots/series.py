@@ -13,7 +13,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
-from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure
+from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
@@ -111,8 +111,12 @@ def _draw_panel(
         axes.vlines(times, *bars, color=BLACK, linewidth=0.6, alpha=0.6, label="standard error")
     _draw_samples(axes, asked, answer, table.time, value)
     name = value if table.labels is None else f"{value}, {table.labels[i]}"
-    name = name if panel.part is None else f"{name}: a gap"
+    if panel.part is not None:
+        is_ahead = asked.min() > table.series.x[rows][-1]
+        name = f"{name}: ahead" if is_ahead else f"{name}: a gap"
     axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
+    if table.axis.dtype.kind == "M":
+        short_dates(axes)
 
 
 def _thinned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -160,9 +164,7 @@ def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
     curves: dict[int, np.ndarray] = {}
     for panel in panels:
         own, wanted = table.series.x[table.series.rows(panel.series)], asked.rows(panel.series)
-        curve = (
-            _curve(own, asked.x[wanted]) if panel.part is None else np.linspace(*panel.part, 200)
-        )
+        curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, *panel.part)
         curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
     lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
     x = np.concatenate([curves[i] for i in sorted(curves)])
@@ -218,6 +220,12 @@ def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, va
         for name in names:
             part = answer.iloc[rows]
             axes.plot(part[time], part[name], color=ORANGE, linewidth=0.6, alpha=0.7)
+
+
+def _fine(x: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Return times of a part of a series, as many as it has steps, or as make a smooth curve."""
+    steps = 2 * (high - low) / float(np.median(np.diff(x)))
+    return np.linspace(low, high, int(np.clip(steps, 200, 2 * _POINTS)))
 
 
 def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:

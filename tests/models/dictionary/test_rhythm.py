@@ -36,6 +36,13 @@ def test_a_walk_has_no_rhythm_to_speak_of():
     assert sum(found.shares) < 0.5
 
 
+def test_what_does_not_come_round_is_no_rhythm():
+    steps = torch.randn(3000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert seen(steps.cumsum(0)).periods == ()
+    x = torch.arange(40, dtype=torch.float64)
+    assert all(period <= 19.5 for period in seen(torch.sin(2 * torch.pi * x / 30)).periods)
+
+
 def test_nothing_observed_is_nothing_seen():
 
     assert described(None) is None

@@ -12,6 +12,7 @@ from convcnp.models.dictionary.windows import Fitted, windows
 
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
 _RESOLVED = 0.5  # cycles in the series
+_CYCLES = 2.0  # in a series, at least, and one in a window of it
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
@@ -65,6 +66,9 @@ def explained(fitted: Fitted) -> dict[float, float]:
     total = series.z.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
     for alike in _told_apart(_periods(fitted), fitted.series.span):
+        # What does not come round is no rhythm: a cosine of a long period is a slow change.
+        if alike[0] > min(fitted.series.span / _CYCLES, series.span):
+            continue
         kernel = series.across(only(fitted.entries, alike), series.x)
         kernel = kernel[fitted.entries.kernel[variants.entry]]
         part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
