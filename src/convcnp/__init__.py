@@ -1,7 +1,6 @@
 """Predictions with honest uncertainty from irregular series and scattered points."""
 
-from typing import TYPE_CHECKING
-
+from convcnp.errors import TYPE_CHECKING
 from convcnp.extras import imported_when_used
 
 if TYPE_CHECKING:

@@ -1,8 +1,14 @@
 """The command `convcnp`, and `python -m convcnp`."""
 
+from __future__ import annotations
+
 import signal
 import sys
-from types import FrameType
+
+from convcnp.errors import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def main() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
+# As little as possible before the command line takes hold of Ctrl-C: not even typing, which says
+# the same.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class ConvCNPError(Exception):
@@ -74,6 +77,8 @@ class OutputError(ConvCNPError, OSError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """End a sentence about a name that is not known with the nearest that is."""
     names = {other.lower(): other for other in known}  # of letters, small and large are near
+    import difflib
+
     near = [names[key] for key in difflib.get_close_matches(name.lower(), names, 1, cutoff=0.4)]
     return f"; did you mean {near[0]!r}?" if near else "; check the name."
 

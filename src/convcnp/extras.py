@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
-from convcnp.errors import MissingExtraError
+from convcnp.errors import TYPE_CHECKING, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import ModuleType
+    from typing import Any
 
 
 def import_extra(module: str, extra: str) -> ModuleType:
@@ -27,6 +29,8 @@ def missing_extra(module: str, extra: str) -> str:
         >>> missing_extra("openpyxl", "excel").startswith("This needs openpyxl, which is not in")
         True
     """
+    from pathlib import Path
+
     root = Path(__file__).parents[2]
     is_checkout = (root / "pyproject.toml").is_file() and (root / "src").is_dir()
     what = f"-e '{_shortest(root)}[{extra}]'" if is_checkout else f"'convcnp[{extra}]'"
@@ -34,8 +38,7 @@ def missing_extra(module: str, extra: str) -> str:
 
 
 def _shortest(path: Path) -> str:
-    here = Path.cwd()
-    return "." if path == here else str(path)
+    return "." if path == path.cwd() else str(path)
 
 
 def imported_when_used(

@@ -1,10 +1,12 @@
 """The command line, run as a user runs it."""
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -134,6 +136,19 @@ def test_an_interruption_while_a_command_starts_is_no_traceback(monkeypatch, cap
         signal.signal(signal.SIGINT, before)
     assert stopped.value.code == 130
     assert capsys.readouterr().err == "Stopped.\n"
+
+
+def test_little_is_imported_before_the_command_takes_hold_of_interruptions():
+    code = "import sys, convcnp.__main__; print(*sys.modules)"
+    source = Path(convcnp.__main__.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(source)},
+    )
+    assert not {"typing", "pathlib", "difflib", "typer"} & set(done.stdout.split())
 
 
 def test_other_errors_of_ours_are_no_interruption(monkeypatch):

@@ -18,6 +18,7 @@ from convcnp.cli.options import (
     Time,
     Upper,
     Value,
+    columns_among,
 )
 from convcnp.cli.output import check_outputs, write_answer
 
@@ -48,9 +49,9 @@ def fill(
     Columns, order and observed values stay. Missing cells get the median of what would be observed,
     missing rows of regular series are put in, and a column `filled` names the values that were.
     """
+    columns = columns_among(locals())
     from convcnp.cli.progress import bar
     from convcnp.core.bounds import Limits
-    from convcnp.frames.columns import Columns
     from convcnp.frames.reading import read_table
     from convcnp.predict.filling import fill as fill_gaps
     from convcnp.predict.zoo import load
@@ -58,7 +59,6 @@ def fill(
     check_outputs([file], out, None)
     predictor = load(model)
     predictor.check_takes_tables()
-    columns = Columns.named(time=time, value=value, group=group, inputs=inputs, missing=missing)
     with warnings_said():
         request = predictor.request(
             read_table(file).frame, columns=columns, limits=Limits.given(lower, upper, positive)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from convcnp.frames.columns import Columns
 
 Results = Annotated[Path, typer.Option(help="Folder of the result files.")]
 Resume = Annotated[
@@ -44,6 +48,9 @@ Group = Annotated[
     str | None,
     typer.Option(help="Column that tells several series apart; guessed if left out, '' is none."),
 ]
+Channel = Annotated[
+    str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
+]
 Lower = Annotated[float | None, typer.Option(help="No value is smaller; the answer's neither.")]
 Upper = Annotated[float | None, typer.Option(help="No value is larger; the answer's neither.")]
 Positive = Annotated[bool, typer.Option("--positive", help="No value is negative: --lower 0.")]
@@ -68,3 +75,11 @@ Error = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+
+def columns_among(options: Mapping[str, Any]) -> Columns:
+    """Take the names of columns from the options of a command."""
+    from convcnp.frames.columns import ColumnNames, Columns
+
+    names = ColumnNames.__annotations__
+    return Columns.named(**{name: options[name] for name in names if name in options})

@@ -14,6 +14,7 @@ from convcnp.cli.options import (
     TIMEOUT,
     Accelerator,
     AsJson,
+    Channel,
     Devices,
     Error,
     Inputs,
@@ -29,6 +30,7 @@ from convcnp.cli.options import (
     Timeout,
     Upper,
     Value,
+    columns_among,
 )
 from convcnp.cli.output import check_outputs, write_files
 
@@ -50,9 +52,7 @@ def train(
     group: Annotated[
         str | None, typer.Option(help="Column that tells series, or sets of points, apart.")
     ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
-    ] = None,
+    channel: Channel = None,
     inputs: Inputs = None,
     missing: Missing = None,
     error: Error = None,
@@ -75,21 +75,12 @@ def train(
     them. The directory is what `convcnp predict --model` and `convcnp.load` take, and `convcnp
     complete --model` if it is a model of images.
     """
+    columns = columns_among(locals())
     from convcnp.cli.progress import ProgressReporter
-    from convcnp.frames.columns import Columns
     from convcnp.training.own.choices import Wanted
     from convcnp.training.own.train import train_own
 
     with training(accelerator, devices, nodes, precision, timeout, threads) as processes:
-        columns = Columns.named(
-            time=time,
-            value=value,
-            group=group,
-            channel=channel,
-            inputs=inputs,
-            missing=missing,
-            error=error,
-        )
         wanted = Wanted.of(columns, config, settings or [], minutes)
         say_if_new(out, resume and out.exists())
         try:
@@ -122,9 +113,7 @@ def check(
     group: Annotated[
         str | None, typer.Option(help="Column that tells several series apart.")
     ] = None,
-    channel: Annotated[
-        str | None, typer.Option(help="Column of a long table that says whose value a row holds.")
-    ] = None,
+    channel: Channel = None,
     inputs: Inputs = None,
     missing: Missing = None,
     error: Error = None,
@@ -143,9 +132,9 @@ def check(
     Of the data that a model was trained on, only the part that training never saw is used. The
     columns are those of training unless they are named. Pixels run from 0 to 1.
     """
+    columns = columns_among(locals())
     from convcnp.cli.progress import bar
     from convcnp.core.bounds import Limits
-    from convcnp.frames.columns import Columns
     from convcnp.plots.calibration import draw_calibration
     from convcnp.plots.drawing import form_of
     from convcnp.predict.calibration import Check
@@ -153,15 +142,6 @@ def check(
 
     check_outputs([str(data)], None, plot)
     predictor = load(model)
-    columns = Columns.named(
-        time=time,
-        value=value,
-        group=group,
-        channel=channel,
-        inputs=inputs,
-        missing=missing,
-        error=error,
-    )
     with warnings_said():
         checked = Check.of(predictor, data, columns, Limits.given(lower, upper, positive))
     say(checked.description(tasks))

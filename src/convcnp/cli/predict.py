@@ -23,6 +23,7 @@ from convcnp.cli.options import (
     Time,
     Upper,
     Value,
+    columns_among,
 )
 from convcnp.cli.output import check_outputs, write_answer
 from convcnp.errors import SettingError
@@ -65,9 +66,9 @@ def predict_file(
     say: Callable[[str], None] = say_plainly,
 ) -> None:
     """Read a table, predict, write the answer, and say on standard error what was done."""
+    columns = columns_among(locals())
     from convcnp.cli.progress import bar
     from convcnp.core.bounds import Limits
-    from convcnp.frames.columns import Columns
     from convcnp.frames.reading import read_table
     from convcnp.frames.targets import TargetText
     from convcnp.predict.answers import rounded
@@ -82,9 +83,7 @@ def predict_file(
         request = predictor.request(
             read_table(file).frame,
             at=None if at is None else TargetText(at),
-            columns=Columns.named(
-                time=time, value=value, group=group, inputs=inputs, missing=missing, error=error
-            ),
+            columns=columns,
             limits=Limits.given(lower, upper, positive),
         ).asked_of(of)
         say(request.description)
@@ -232,6 +231,7 @@ def predict(
     One row per asked time: the mean, the standard deviation and quantiles of what would be
     observed, in your units. Nothing is trained: a general model ships with the package.
     """
+    columns = columns_among(locals())
     from convcnp.cli.lake import is_lake, predict_lake, refuse_without_lake
 
     spread: dict[str, Any] = {
@@ -243,11 +243,9 @@ def predict(
     }
     if is_lake(file, out) or engine is not None:
         from convcnp.core.bounds import Limits
-        from convcnp.frames.columns import Columns
         from convcnp.scale.form import Asked
 
         _refuse_in_lake(samples=samples, plot=plot, inputs=inputs, of=of, draw=draw)
-        columns = Columns.named(time=time, value=value, group=group, missing=missing, error=error)
         limits = Limits.given(lower, upper, positive)
         asked = Asked(model, columns, _where(at, ahead), _levels(quantiles), limits)
         predict_lake(file, out, asked, **spread)

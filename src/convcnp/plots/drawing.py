@@ -107,7 +107,7 @@ def short_dates(axes: Axes) -> None:
     from matplotlib.dates import ConciseDateFormatter
 
     locator = axes.xaxis.get_major_locator()
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
 
 
 def show_image(

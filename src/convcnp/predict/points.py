@@ -11,19 +11,19 @@ import torch
 
 from convcnp.core.units import typical_gap
 from convcnp.data.simulated_fields import SimulatedFields
-from convcnp.data.source import NamedSource
 from convcnp.data.table import TableSource
 from convcnp.errors import SettingError
 from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.containers import Container
 from convcnp.frames.error_columns import with_errors
 from convcnp.frames.points import PointsTable, point_targets
+from convcnp.frames.targets import Targets
 from convcnp.models.base import Model
 from convcnp.models.sphere import in_space
 from convcnp.predict.batches import Predictions, nearest
 from convcnp.predict.cautions import POINTS, Words
 from convcnp.predict.job import Job
-from convcnp.predict.request import Request
+from convcnp.predict.request import Request, Trained
 
 _FAR = 6.0  # typical distances between neighbours
 
@@ -37,22 +37,20 @@ class PointsRequest(Request):
     table: PointsTable
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        model: Model,
-        source: NamedSource,
-        container: Container,
-        at: Any,  # noqa: ANN401 - anything that `point_targets` knows
-        named: Columns,
-    ) -> PointsRequest:
-        """Understand a table, with the columns that are named, or that were trained on."""
-        if isinstance(source, TableSource) and source.inputs:
-            table = PointsTable.of(container.frame, _learned(source, named))
-        else:
-            table = PointsTable.of(container.frame, _chosen(container, named))
-            model, source = _untrained(name, model, table), SimulatedFields()
-        return cls(name, model, source, container, table, point_targets(table, at))
+    def understood(
+        cls, trained: Trained, container: Container, named: Columns
+    ) -> tuple[Trained, PointsTable]:
+        """Read the columns that were trained on; or those named, for a model without training."""
+        if isinstance(trained.source, TableSource) and trained.source.inputs:
+            return trained, PointsTable.of(container.frame, _learned(trained.source, named))
+        table = PointsTable.of(container.frame, _chosen(container, named))
+        model = _untrained(trained.name, trained.model, table)
+        return Trained(trained.name, model, SimulatedFields()), table
+
+    @staticmethod
+    def targets_of(table: PointsTable, at: Any) -> Targets:  # noqa: ANN401
+        """Find the points that are asked for; see `point_targets`."""
+        return point_targets(table, at)
 
     @property
     def _many(self) -> str:

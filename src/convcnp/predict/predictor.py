@@ -26,7 +26,7 @@ from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
 from convcnp.predict.filling import fill
 from convcnp.predict.points import PointsRequest
-from convcnp.predict.request import Of, Request, SeriesRequest
+from convcnp.predict.request import Of, Request, SeriesRequest, Trained
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
@@ -183,8 +183,8 @@ class Predictor:
         self.check_takes_tables()
         container, named = open_container(data), columns or Columns()
         in_plane = self.model.dim_x == 2 or named.inputs
-        understand = PointsRequest.of if in_plane else SeriesRequest.of
-        request = understand(self.name, self.model, self.source, container, at, named)
+        kind: type[Request] = PointsRequest if in_plane else SeriesRequest
+        request = kind.of(Trained(self.name, self.model, self.source), container, at, named)
         return replace(request, limits=limits)
 
     def predict(

@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,6 +52,14 @@ Of = Literal["value", "measurement"]  # what predictions are of, where errors ar
 _WORTH_SAYING = 0.05  # of a series' variance
 
 
+class Trained(NamedTuple):
+    """A model, its name, and what it was trained on."""
+
+    name: str
+    model: Model
+    source: NamedSource
+
+
 @dataclass(frozen=True)
 class Request(ABC):
     """A table that a model is to predict, and where: all that an answer and a picture need.
@@ -87,6 +95,31 @@ class Request(ABC):
     limits: Limits = ANYWHERE
     warnings: list[str] = field(default_factory=list, repr=False, compare=False)
     is_of_measurements: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        trained: Trained,
+        container: Container,
+        at: Any,  # noqa: ANN401 - anything that `targets_of` knows
+        named: Columns,
+    ) -> Request:
+        """Understand a table, with the columns that are named, learned or guessed."""
+        asked, table = cls.understood(trained, container, named)
+        name, model, source = asked
+        return cls(name, model, source, container, table, cls.targets_of(table, at))
+
+    @classmethod
+    @abstractmethod
+    def understood(
+        cls, trained: Trained, container: Container, named: Columns
+    ) -> tuple[Trained, Any]:
+        """Return the model that answers, and the table as it sees it."""
+
+    @staticmethod
+    @abstractmethod
+    def targets_of(table: Any, at: Any) -> Targets:  # noqa: ANN401
+        """Find the inputs that are asked for."""
 
     @property
     def columns(self) -> Columns:
@@ -268,28 +301,26 @@ class SeriesRequest(Request):
     table: SeriesTable
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        model: Model,
-        source: NamedSource,
-        container: Container,
-        at: Any,  # noqa: ANN401 - anything that `series_targets` knows
-        named: Columns,
-    ) -> SeriesRequest:
-        """Understand a table, with the columns that are named, learned or guessed."""
+    def understood(
+        cls, trained: Trained, container: Container, named: Columns
+    ) -> tuple[Trained, SeriesTable]:
+        """Choose the columns of series, and read them."""
         if named.time is None:
             named = replace(named, time=container.time)
         if named.group is None:
             named = replace(named, group=container.group)
-        frame = container.frame
+        frame, source = container.frame, trained.source
         if isinstance(source, TableSource) and source.time is not None:
             frame, columns = choose_learned(frame, named, source.columns)
         else:
             columns = choose_columns(frame, named)
-        columns = told_errors(frame, columns, named, model, source, name)
-        table = SeriesTable.of(frame, columns)
-        return cls(name, model, source, container, table, series_targets(table, at))
+        columns = told_errors(frame, columns, named, trained.model, source, trained.name)
+        return trained, SeriesTable.of(frame, columns)
+
+    @staticmethod
+    def targets_of(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
+        """Find the times that are asked for; see `series_targets`."""
+        return series_targets(table, at)
 
     @property
     def remarks(self) -> list[str]:
