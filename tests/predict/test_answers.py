@@ -12,6 +12,7 @@ from convcnp.models.convcnp import ConvCNP
 from convcnp.predict.answers import (
     answer_columns,
     check_quantiles,
+    drawn_means,
     moments,
     quantile_name,
     rounded,
@@ -81,3 +82,11 @@ def test_an_answer_is_rounded_to_digits_of_its_deviation_row_by_row():
     assert found["v_q05"].tolist()[:2] == [1210.99, 0.000121212]
     assert found.loc[3, "v_mean"] == 5.123456789  # without a deviation there is nothing to go by
     assert found["v_b_std"].tolist() == frame["v_b_std"].tolist()
+
+
+def test_means_outside_their_band_are_spoken_of():
+    answer = pd.DataFrame({"v_mean": [1.5, 9.0, 0.0], "v_q05": [1.0] * 3, "v_q95": [2.0] * 3})
+    (said,) = drawn_means(answer, ["v"], [0.05, 0.95])
+    assert said.startswith("v: 2 of 3 means lie outside the band from q05 to q95")
+    assert drawn_means(answer[:1], ["v"], [0.05, 0.95]) == []
+    assert drawn_means(answer.rename(columns={"v_q05": "v_q50"}), ["v"], [0.5, 0.95]) == []

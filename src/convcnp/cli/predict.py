@@ -71,7 +71,7 @@ def predict_file(
     from convcnp.core.bounds import Limits
     from convcnp.frames.reading import read_table
     from convcnp.frames.targets import TargetText
-    from convcnp.predict.answers import rounded
+    from convcnp.predict.answers import drawn_means, rounded
     from convcnp.predict.zoo import load
 
     levels = _levels(quantiles)
@@ -91,7 +91,7 @@ def predict_file(
             answer = request.predict(
                 quantiles=levels, samples=samples, seed=seed, progress=progress
             )
-        for remark in request.remarks:
+        for remark in (*request.remarks, *drawn_means(answer, request.columns.values, levels)):
             say(remark)
         # The picture before the files: if it cannot be drawn, nothing is written.
         pictures = {} if plot is None else _drawn(request, answer, plot, draw or ())

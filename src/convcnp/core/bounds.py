@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -17,6 +18,7 @@ from convcnp.errors import SettingError
 
 _NEAREST = 0.01  # of what is typical: nearer to a bound, values are seen as if so far from it
 _FARTHEST, _NODES = 7.0, 113  # standard deviations that quadratures reach, and their nodes
+_ROUGHLY = 1e-5  # of their scores
 _OUTPUTS_AT_ONCE = 2**20  # times nodes
 
 
@@ -159,11 +161,12 @@ class BoundedPredictive(QuadraturePredictive):
         """Return mean and variance, as means over normal scores."""
         middle = self.at_score(torch.zeros(self.mask.shape, dtype=torch.float64))
         first, second = torch.zeros_like(middle), torch.zeros_like(middle)
-        for _, y, weight in self._nodes():
+        for _, y, weight in self._nodes:
             first = first + (weight * (y - middle)).sum(0)
             second = second + (weight * (y - middle) ** 2).sum(0)
         return middle + first, (second - first**2).clamp(min=0)
 
+    @cached_property
     def _nodes(self) -> list[tuple[Tensor, Tensor, Tensor]]:
         """Return normal scores, the outputs that have them, and weights, some at a time."""
         scores = torch.linspace(-_FARTHEST, _FARTHEST, _NODES, dtype=torch.float64)
@@ -172,7 +175,8 @@ class BoundedPredictive(QuadraturePredictive):
         found = []
         for z, weight in zip(scores.split(some), weights.split(some), strict=True):
             z, weight = z[:, None, None, None], weight[:, None, None, None]
-            found.append((z, self.at_score(z.expand(-1, *self.mask.shape)), weight))
+            y = self.at_score(z.expand(-1, *self.mask.shape), _ROUGHLY)
+            found.append((z, y, weight))
         return found
 
     def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
@@ -192,7 +196,7 @@ class BoundedPredictive(QuadraturePredictive):
         """
         value = torch.where(self.mask, value.double(), 0)
         total = torch.zeros_like(value)
-        for z, y, weight in self._nodes():
+        for z, y, weight in self._nodes:
             is_below = (value <= y).to(y)
             total = total + (2 * weight * (is_below - torch.special.ndtr(z)) * (y - value)).sum(0)
         return torch.where(self.mask, total, 0)

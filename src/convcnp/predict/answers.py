@@ -15,6 +15,7 @@ from convcnp.predict.batches import Predictions
 
 QUANTILES = (0.05, 0.95)
 _DIGITS = 4  # of the standard deviation
+_OUTER = 0.1  # level of a band's end, at most, and of the other to one
 
 
 def check_quantiles(quantiles: Sequence[float]) -> None:
@@ -89,6 +90,32 @@ def answer_columns(names: Sequence[str], kinds: dict[str, np.ndarray]) -> dict[s
         for channel, name in enumerate(names)
         for kind, values in kinds.items()
     }
+
+
+def drawn_means(
+    answer: pd.DataFrame, names: Sequence[str], quantiles: Sequence[float]
+) -> list[str]:
+    """Say where means lie outside the band of the outermost quantiles, in sentences.
+
+    Example:
+        >>> answer = pd.DataFrame({"v_mean": [9.0], "v_q05": [1.0], "v_q95": [2.0]})
+        >>> drawn_means(answer, ["v"], [0.05, 0.95])[0][:45]
+        'v: 1 of 1 means lie outside the band from q05'
+    """
+    if not quantiles or min(quantiles) > _OUTER or max(quantiles) < 1 - _OUTER:
+        return []
+    low, high = quantile_name(min(quantiles)), quantile_name(max(quantiles))
+    found = []
+    for name in names:
+        mean = answer[f"{name}_mean"]
+        outside = int(((mean < answer[f"{name}_{low}"]) | (mean > answer[f"{name}_{high}"])).sum())
+        if outside:
+            found.append(
+                f"{name}: {outside:,} of {len(answer):,} means lie outside the band from {low} to "
+                f"{high}, drawn there by a little probability far away; trust the quantiles, of "
+                "which 0.5 is the middle."
+            )
+    return found
 
 
 def rounded(answer: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
