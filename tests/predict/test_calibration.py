@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import convcnp
 from convcnp import Predictor
 from convcnp.cli import app
+from convcnp.core.log_mixture import LogMixturePredictive
 from convcnp.errors import ConvCNPWarning, ShapeError
 from convcnp.frames.columns import Columns
 from convcnp.frames.reading import TableFile, read_table
@@ -56,7 +57,7 @@ def test_skill_is_told_beside_what_needs_no_model():
     )
     assert skill(line=[2.0, 2, 2, 2.1]).endswith("about as good as a line")
     assert skill(line=[9.0] * 4, season=[4.0] * 4).endswith("better than the season repeated")
-    assert Calibration(*[error] * 4).skill == "its mean is off by 2 on average"
+    assert Calibration(*[error] * 4).skill == "its median is off by 2 on average"
     scores = Calibration(*[error] * 4, others={"a line": error + 1}).summary
     assert (scores["error"], scores["error of a line"]) == (2.0, 3.0)
 
@@ -209,3 +210,21 @@ def test_the_command_takes_inputs_and_a_channel(own_points, own_series, tmp_path
     told = CliRunner().invoke(app, [*check, "--tasks", "4", "--json"])
     assert told.exit_code == 0, told.output
     assert set(json.loads(told.stdout)) == {"g", "r"}
+
+
+def test_skill_is_that_of_the_median_which_no_tail_draws_away():
+    ones = torch.ones(1, 1, 1, 1, dtype=torch.float64)
+    skewed = LogMixturePredictive(0 * ones, 0 * ones, 2 * ones, ones > 0, ones[..., 0] > 0)
+    assert skewed.mean.item() > 7
+    y, asked = torch.ones(1, 1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.bool)
+    assert calibration._scored(skewed, y, asked, 0, {}).error == pytest.approx(0, abs=1e-6)
+
+
+def test_points_in_the_plane_are_no_series_to_check_the_general_model_on(tmp_path):
+    points_frame().to_csv(tmp_path / "points.csv", index=False)
+    with pytest.raises(ShapeError, match="is checked on series alone, got the inputs 'east' and"):
+        held_out_source(
+            convcnp.load("general"),
+            read_table(tmp_path / "points.csv"),
+            Columns.named(inputs=["east", "north"]),
+        )

@@ -69,18 +69,10 @@ def stoppable(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for _command in (
-    *(experiments.run, own.train, predict.predict, fill.fill, own.check),
-    *(
-        experiments.evaluate,
-        experiments.models,
-        paper.table,
-        paper.compare,
-        paper.compare_photographs,
-        paper.compare_plane,
-        paper.figure,
-        complete.complete,
-        page.app,
-    ),
+    *(predict.predict, fill.fill, complete.complete, page.app),  # what most people come for
+    *(own.train, own.check, experiments.models),
+    *(experiments.run, experiments.evaluate, paper.table, paper.figure),
+    *(paper.compare, paper.compare_plane, paper.compare_photographs),
 ):
     app.command()(stoppable(_command))
 app.command(hidden=True)(stoppable(experiments.publish))

@@ -39,7 +39,7 @@ def fill(
     positive: Positive = False,
     max_gap: Annotated[
         str | None,
-        typer.Option(help="Leave longer gaps empty: 14d, 3 months, or a number of the time."),
+        typer.Option(help="Leave longer gaps empty: 14d, 3months, or a number of the time."),
     ] = None,
     model: ModelName = "general",
     out: Out = None,

@@ -188,7 +188,7 @@ def predict(
     ahead: Annotated[
         str | None,
         typer.Option(
-            help="Predict so far ahead of every series instead: 14 of its steps, 14d, 3 months."
+            help="Predict so far ahead of every series instead: 14 of its steps, 14d, 3months."
         ),
     ] = None,
     quantiles: Annotated[str, typer.Option(help="Levels, such as 0.05,0.5,0.95.")] = "0.05,0.95",

@@ -83,9 +83,9 @@ class Calibration:
         """Say in words what the model is worth, beside what anybody could do without one."""
         own, errors = self._beside()
         if not errors:
-            return f"its mean is off by {own:.3g} on average"
+            return f"its median is off by {own:.3g} on average"
         beside = " and ".join(f"{name} by {error:.3g}" for name, error in errors.items())
-        said = f"its mean is off by {own:.3g} on average, {beside}"
+        said = f"its median is off by {own:.3g} on average, {beside}"
         name, best = min(errors.items(), key=lambda item: item[1])
         if own > (1 + _ALIKE) * best:
             return f"{said}: it is worse than {name}, so better not use it here"
@@ -222,6 +222,12 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
     columns = told_errors(frame, columns, named, predictor.model, trained, predictor.name)
     rows = Rows.of(frame, columns)
     source = TableSource(**columns.given, gap=tuple(typical_gaps(rows)), part="all", read=rows)
+    if source.inputs and predictor.model.in_plane(None) is not None:
+        raise ShapeError(
+            f"{predictor.name!r} predicts points in the plane, but is checked on series alone, got "
+            f"the inputs {columns.over}; train a model with these inputs to check it, or see "
+            "docs/real-points.md for how good this one is."
+        )
     expected = (predictor.model.dim_x, predictor.model.dim_y)
     if source.dim_x != expected[0] or (expected[1] not in (1, source.dim_y)):
         raise ShapeError(
@@ -300,8 +306,10 @@ def _scored(
     guesses: dict[str, np.ndarray],
 ) -> Calibration:
     """Score the asked values of one channel."""
-    values = torch.where(asked[..., None] & ~y.isnan(), y, predictive.mean.to(y))
-    error = (predictive.mean - values).abs()
+    # Of all numbers the median errs least on average; long tails draw a mean away.
+    median = predictive.quantile(0.5)
+    values = torch.where(asked[..., None] & ~y.isnan(), y, median.to(y))
+    error = (median - values).abs()
     truth = y[..., channel][asked].numpy()
 
     def chosen(scores: Tensor) -> np.ndarray:
