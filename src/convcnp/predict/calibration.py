@@ -213,13 +213,13 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
         learned = [*trained.inputs, trained.time, trained.group]
         if all(has_time(frame, name) for name in learned if name is not None):
             bare = replace(trained.columns, errors=())
-            found = told_errors(frame, bare, named, predictor.model, trained, predictor.name)
+            found = told_errors(frame, bare, named, predictor.trained)
             known = replace(trained, errors=found.errors)
             rows = Rows.of(with_channels(frame, known), known)
             is_trained_on = table.digest == trained.digest
             return replace(known, part="test" if is_trained_on else "all", read=rows)
     columns = choose_columns(frame, named)
-    columns = told_errors(frame, columns, named, predictor.model, trained, predictor.name)
+    columns = told_errors(frame, columns, named, predictor.trained)
     rows = Rows.of(frame, columns)
     source = TableSource(**columns.given, gap=tuple(typical_gaps(rows)), part="all", read=rows)
     if source.inputs and predictor.model.in_plane(None) is not None:

@@ -6,33 +6,27 @@ import warnings
 
 import pandas as pd
 
-from convcnp.data.source import NamedSource
-from convcnp.data.table import TableSource
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
 from convcnp.frames.error_columns import with_errors
 from convcnp.frames.guesses import listed
-from convcnp.models.base import Model
+from convcnp.predict.trained import Trained
 
 
 def told_errors(
     frame: pd.DataFrame,
     columns: Columns,
     named: Columns,
-    model: Model,
-    source: NamedSource,
-    name: str,
+    trained: Trained,
 ) -> Columns:
     """Add the columns of standard errors, and warn where a model and a table do not agree on them.
 
     Args:
         columns: What was chosen without errors.
         named: What a user named.
-        source: What the model was trained on.
-        name: Of the model.
     """
-    learned = source.columns if isinstance(source, TableSource) else Columns()
-    if model.knows_errors:
+    learned, name = trained.columns, trained.name
+    if trained.model.knows_errors:
         found = with_errors(frame, columns, named, learned)
         if learned.errors and not (found.errors or named.errors):
             expected = listed(list(dict.fromkeys(filter(None, learned.errors))))

@@ -23,7 +23,8 @@ from convcnp.models.sphere import in_space
 from convcnp.predict.batches import Predictions, nearest
 from convcnp.predict.cautions import POINTS, Words
 from convcnp.predict.job import Job
-from convcnp.predict.request import Request, Trained
+from convcnp.predict.request import Request
+from convcnp.predict.trained import Trained
 
 _FAR = 6.0  # typical distances between neighbours
 

@@ -26,8 +26,9 @@ from convcnp.predict.answers import QUANTILES
 from convcnp.predict.batches import Progress
 from convcnp.predict.filling import fill
 from convcnp.predict.points import PointsRequest
-from convcnp.predict.request import Of, Request, SeriesRequest, Trained
+from convcnp.predict.request import Of, Request, SeriesRequest
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
+from convcnp.predict.trained import Trained
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
 from convcnp.training.checkpoint import BEST
 from convcnp.training.experiment import Experiment
@@ -165,6 +166,11 @@ class Predictor:
         """What the model was trained on."""
         return self.experiment.source()
 
+    @property
+    def trained(self) -> Trained:
+        """The model, for those who ask it."""
+        return Trained(self.name, self.model, self.source)
+
     def request(
         self,
         data: Any,  # noqa: ANN401 - any container that `open_container` knows
@@ -184,7 +190,7 @@ class Predictor:
         container, named = open_container(data), columns or Columns()
         in_plane = self.model.dim_x == 2 or named.inputs
         kind: type[Request] = PointsRequest if in_plane else SeriesRequest
-        request = kind.of(Trained(self.name, self.model, self.source), container, at, named)
+        request = kind.of(self.trained, container, at, named)
         return replace(request, limits=limits)
 
     def predict(

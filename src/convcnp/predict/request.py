@@ -7,7 +7,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -46,18 +46,11 @@ from convcnp.predict.cautions import (
 from convcnp.predict.job import Job
 from convcnp.predict.known_errors import told_errors
 from convcnp.predict.sampling import sample_many
+from convcnp.predict.trained import Trained
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
 Of = Literal["value", "measurement"]  # what predictions are of, where errors are known
 _WORTH_SAYING = 0.05  # of a series' variance
-
-
-class Trained(NamedTuple):
-    """A model, its name, and what it was trained on."""
-
-    name: str
-    model: Model
-    source: NamedSource
 
 
 @dataclass(frozen=True)
@@ -105,8 +98,7 @@ class Request(ABC):
         named: Columns,
     ) -> Request:
         """Understand a table, with the columns that are named, learned or guessed."""
-        asked, table = cls.understood(trained, container, named)
-        name, model, source = asked
+        (name, model, source), table = cls.understood(trained, container, named)
         return cls(name, model, source, container, table, cls.targets_of(table, at))
 
     @classmethod
@@ -129,10 +121,9 @@ class Request(ABC):
     @property
     def description(self) -> str:
         """What is predicted, from what, and where, in a sentence."""
-        values = listed(self.columns.values)
         return (
-            f"Predicting {values} over {self.columns.over}{self._many} with {self.name!r}, at "
-            f"{self.targets.meaning}{self._of_errors}."
+            f"Predicting {listed(self.columns.values)} over {self.columns.over}{self._many} with "
+            f"{self.name!r}, at {self.targets.meaning}{self._of_errors}."
         )
 
     @property
@@ -314,7 +305,7 @@ class SeriesRequest(Request):
             frame, columns = choose_learned(frame, named, source.columns)
         else:
             columns = choose_columns(frame, named)
-        columns = told_errors(frame, columns, named, trained.model, source, trained.name)
+        columns = told_errors(frame, columns, named, trained)
         return trained, SeriesTable.of(frame, columns)
 
     @staticmethod
