@@ -74,6 +74,17 @@ def test_times_are_written_as_the_others_are(written):
     assert split_times(frame, "t", times)["t"].tolist() == frame["t"].tolist()
 
 
+@pytest.mark.parametrize(
+    "clocks", [["08:10", "18:20"], ["8:10", "18:20"], ["08:10:05", "09:00:00"]]
+)
+def test_clocks_are_written_as_clocks(clocks):
+    frame = pd.DataFrame({"when": clocks})
+    passed = pd.Series(pd.to_timedelta([c if c.count(":") == 2 else f"{c}:00" for c in clocks]))
+    assert split_times(frame, "when", passed)["when"].tolist() == clocks
+    later = passed + pd.Timedelta(days=1)
+    assert split_times(frame, "when", later)["when"].tolist() == later.tolist()
+
+
 def test_months_behind_a_point_are_written_as_they_were():
     dates = pd.date_range("2020-01-01", periods=12, freq="MS")
     frame = pd.DataFrame({"date": dates.year + dates.month / 100})

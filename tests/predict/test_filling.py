@@ -129,3 +129,10 @@ def test_weekends_are_not_put_in(general):
     frame = pd.DataFrame({"day": days, "v": np.arange(30.0)}).drop(index=[7])
     filled = general.fill(frame)
     assert filled["day"].tolist() == days.tolist()
+
+
+def test_many_columns_are_listed_by_the_first(general):
+    days = pd.date_range("2020-01-01", periods=5)
+    frame = pd.DataFrame({"day": days, **{f"v{i}": np.arange(5.0) for i in range(12)}})
+    said = fill(general.request(frame)).description
+    assert "'v7' and 4 more over 'day'" in said

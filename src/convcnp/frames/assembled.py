@@ -263,6 +263,9 @@ def split_times(
 
 def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
     """Write dates as a column does: as texts of its format, or as whole numbers."""
+    if times.dtype.kind == "m" and like.dtype.kind != "m" and (times < _DAY).all():
+        clocks = like.dropna().astype("string").str.strip()
+        return (pd.Timestamp(0) + times).dt.strftime(_clock_format(clocks))
     if times.dtype.kind != "M" or like.dtype.kind == "M":
         return times
     if is_numeric(like):
@@ -315,4 +318,5 @@ def _clock_format(clocks: pd.Series) -> str:
     """Return the format of clock times: 18:30, 18:30:00 or 18.30.00."""
     if not clocks.str.contains(":").any():
         return "%H.%M.%S"
-    return "%H:%M" if clocks.str.count(":").max() == 1 else "%H:%M:%S"
+    hour = "%-H" if clocks.str.fullmatch(r"\d:.*").any() else "%H"
+    return f"{hour}:%M" if clocks.str.count(":").max() == 1 else f"{hour}:%M:%S"

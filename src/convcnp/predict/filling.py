@@ -14,6 +14,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import split_times, time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
+from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.sentinels import missing_cells
 from convcnp.frames.series import Ragged, SeriesTable
@@ -62,7 +63,7 @@ class Filling:
     def description(self) -> str:
         """What was filled, in a sentence."""
         columns = self.request.columns
-        values = ", ".join(map(repr, columns.values))
+        values = listed(columns.values)
         put_in = f", {self.rows:,} of them in rows that were missing" if self.rows else ""
         left = f"; {self.left:,} stay empty" if self.left else ""
         noun = "value" if self.values == 1 else "values"
