@@ -1,6 +1,6 @@
 """Predictions of the shipped models: written down once, so that no change moves them.
 
-python tests/promises/store_predictions.py
+PYTHONPATH=tests python tests/promises/store_predictions.py
 """
 
 from pathlib import Path
