@@ -6,7 +6,7 @@ import torch
 
 from convcnp.core.task import Task
 from convcnp.models.dictionary.components import Components
-from convcnp.models.dictionary.doubted import _less_error, doubted
+from convcnp.models.dictionary.doubted import TRUST, View, _less_error, are_small, weighed
 from convcnp.models.dictionary.model import GaussianProcessDictionary
 
 AT = torch.linspace(5, 35, 7, dtype=torch.float64)
@@ -34,7 +34,8 @@ def test_evidence_believes_errors_that_differ_and_doubts_those_that_cannot_be(mo
     assert wrong.evidence < untold.evidence - 5
     nothing = torch.zeros_like(AT)
     for told, believed in ((right, right), (wrong, untold)):
-        found, expected = doubted(told, untold, AT, nothing), believed.students(AT)
+        found = weighed([View.told(told, AT), View.untold(untold, AT, nothing)])
+        expected = believed.students(AT)
         mean = (found.weight * found.location).sum(0)
         assert torch.equal(found.weight, found.weight.sort(dim=0, descending=True).values)
         torch.testing.assert_close(found.weight.sum(0), torch.ones_like(AT))
@@ -66,3 +67,29 @@ def test_without_errors_at_the_targets_those_of_the_observations_are_taken_off(m
     torch.testing.assert_close(model.raw(task), model.raw(measured))
     spread = model(task).stddev, model(task.without_errors()).stddev
     assert (spread[0] < 0.8 * spread[1]).all()
+
+
+def test_logarithms_are_weighed_by_the_density_of_values(model):
+    """Positive values that double and halve: errors in proportion are equal of logarithms."""
+    x, waves = wave(np.full(40, 0.1))
+    y, variance = (2 * waves).exp(), 0.04 * (4 * waves).exp()
+    told, of_logs = model.fit(x, y, variance), model.fit(x, y.log(), variance / y**2)
+    views = View.told(told, AT), View.told_logarithms(of_logs, AT, y.log())
+    assert views[1].students.is_log.all()
+    assert views[1].evidence == pytest.approx(TRUST + of_logs.evidence - 2 * float(waves.sum()))
+    assert views[1].evidence > views[0].evidence + 5
+    # In other units of the values, densities are others, and evidences differ as much as before.
+    tenfold = model.fit(x, 10 * y, 100 * variance), model.fit(x, (10 * y).log(), variance / y**2)
+    others = View.told(tenfold[0], AT), View.told_logarithms(tenfold[1], AT, (10 * y).log())
+    assert others[1].evidence - others[0].evidence == pytest.approx(
+        views[1].evidence - views[0].evidence, abs=1e-6
+    )
+
+
+def test_a_positive_series_with_errors_is_predicted_positive(model):
+    x, waves = wave(np.full(40, 0.1))
+    y = (2 * waves).exp()
+    task = Task.from_arrays(x.numpy(), y.numpy(), AT.numpy(), context_error=0.2 * y.numpy())
+    assert model(task).quantile(0.02).min() > 0
+    assert are_small(0.04 * y**2, y)
+    assert not are_small(torch.full_like(y, 1.0), y)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -11,35 +13,59 @@ from torch import Tensor
 from convcnp.models.dictionary.components import Components, joined
 from convcnp.models.dictionary.windows import Fitted
 
-_ODDS = 10.0  # that errors are what they are told to be, before anything is seen
+TRUST = math.log(10.0)  # of odds that errors are what they are told to be, before anything is seen
 _LEAST = 0.05  # of a scale: what is left of it where the error of a measurement explains all
+_SMALL = 0.5  # of a value: errors up to it are about the same of its logarithm
 
 
-def doubted(
-    told: Fitted,
-    untold: Fitted,
-    x: Float[Tensor, " m"],
-    error_variance: Float[Tensor, " m"],
-) -> Components:
-    r"""Return the values that both predict, the heaviest first, each weighed by its evidence.
+@dataclass(frozen=True)
+class View:
+    """What one way to see a series predicts, and the logarithm of how much it explains."""
 
-    Without them, errors are part of the noise :math:`\sigma^2` that all observations share. What
-    is predicted there is a measurement; its error is taken off again.
+    students: Components
+    evidence: float
 
-    Args:
-        error_variance: Of a measurement at every time.
-    """
-    odds = torch.tensor(_ODDS, dtype=torch.float64).log() + told.evidence - untold.evidence
-    share = torch.sigmoid(odds)
-    trusting = told.students(x)
-    doubting = _less_error(untold.students(x), error_variance)
+    @classmethod
+    def told(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
+        """See the series with its errors."""
+        return cls(fitted.students(x), TRUST + fitted.evidence)
+
+    @classmethod
+    def told_logarithms(
+        cls, fitted: Fitted, x: Float[Tensor, " m"], logarithms: Float[Tensor, " n"]
+    ) -> View:
+        """See the logarithms of the series with their errors; densities are those of values."""
+        students = fitted.students(x)
+        students = replace(students, is_log=torch.ones_like(students.is_log))
+        return cls(students, TRUST + fitted.evidence - float(logarithms.sum()))
+
+    @classmethod
+    def untold(
+        cls, fitted: Fitted, x: Float[Tensor, " m"], error_variance: Float[Tensor, " m"]
+    ) -> View:
+        """See the series without its errors, which are part of all observations' noise.
+
+        What is predicted is a measurement, of which the error is taken off again.
+        """
+        return cls(_less_error(fitted.students(x), error_variance), fitted.evidence)
+
+
+def weighed(views: Sequence[View]) -> Components:
+    """Return what all views predict, the heaviest first, each view weighed by its evidence."""
+    evidence = torch.tensor([view.evidence for view in views], dtype=torch.float64)
+    shares = evidence.softmax(0)
     both = joined(
         [
-            replace(trusting, weight=share * trusting.weight),
-            replace(doubting, weight=(1 - share) * doubting.weight),
+            replace(view.students, weight=share * view.students.weight)
+            for view, share in zip(views, shares, strict=True)
         ]
     )
     return both[both.weight[:, 0].argsort(descending=True, stable=True)]
+
+
+def are_small(variance: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> bool:
+    """Tell whether errors are small enough beside positive values to be those of logarithms."""
+    return bool((variance < (_SMALL * y) ** 2).all())
 
 
 def _less_error(measured: Components, error_variance: Float[Tensor, " m"]) -> Components:

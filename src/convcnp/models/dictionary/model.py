@@ -20,7 +20,7 @@ from convcnp.models.dictionary.averaged import (
 )
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
-from convcnp.models.dictionary.doubted import doubted
+from convcnp.models.dictionary.doubted import View, are_small, weighed
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.joint import drawn
@@ -96,13 +96,32 @@ class GaussianProcessDictionary(AveragedProcesses):
             assert fitted is not None
             if known_variance(task, index, channel) is None:
                 return self.components(fitted, x[:, 0])
-            untold = self._fitted(task.without_errors(), index, channel, known)
-            assert untold is not None
-            error = measurement_variance(task, index, channel)
-            students = doubted(fitted, untold, x[:, 0], error)
-            return self.mixed(students, fitted.freedom, untold.series)
+            return self._doubted(fitted, task, index, channel, x[:, 0], known)
 
         return answer
+
+    def _doubted(
+        self,
+        told: Fitted,
+        task: Task,
+        index: int,
+        channel: int,
+        x: Float[Tensor, " m"],
+        known: dict[bytes, Fitted],
+    ) -> Components:
+        """Predict a series by what it says with its errors, in their logarithms, and without."""
+        untold = self._fitted(task.without_errors(), index, channel, known)
+        variance = known_variance(task, index, channel)
+        assert untold is not None and variance is not None
+        error = measurement_variance(task, index, channel)
+        views = [View.told(told, x), View.untold(untold, x, error)]
+        observed = task.context_mask[index, :, channel]
+        y = task.y_context[index, observed, channel].double()
+        if untold.series.logarithms is not None and are_small(variance, y):
+            times = task.x_context[index, observed, 0]
+            of_logarithms = self.fit(times, y.log(), variance / y**2, known)
+            views.append(View.told_logarithms(of_logarithms, x, y.log()))
+        return self.mixed(weighed(views), told.freedom, untold.series)
 
     def _fitted(
         self, task: Task, index: int, channel: int, known: dict[bytes, Fitted] | None = None
