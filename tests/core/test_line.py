@@ -80,6 +80,16 @@ def test_gradients_along_a_line_are_those_of_differences(step, cells, kernel_siz
     assert torch.autograd.gradcheck(lambda *given: tuple(along(*given, "gelu", step)), given)
 
 
+def test_a_gradient_may_have_gaps_between_its_rows():
+    values, beyond, weight, bias = given = arguments(5, 6)
+    line = Line.of(Field(values, beyond))
+    joined = line.convolved(kernel(weight, bias)).beside(line).field().values
+    expected = torch.cat([plainly(*given, None, "same")[0], values], 2)
+    totals = ((found**2).sum() for found in (joined, expected))
+    for found, wanted in zip(*(torch.autograd.grad(t, given) for t in totals), strict=True):
+        assert_equal(found, wanted, 1e-9)
+
+
 def test_a_line_changes_nothing_that_others_need():
     values, beyond, weight, bias = arguments(5, 6)
     line = Line.of(Field(values, beyond))
