@@ -72,3 +72,15 @@ def test_a_long_series_is_shifted_and_reordered_without_a_trace():
     one = model(Task.from_arrays(x, y, x[:50] + 0.25)).mean
     shifted = Task.from_arrays(x[order] + 2.0**20, y[order], x[:50] + 0.25 + 2.0**20)
     torch.testing.assert_close(model(shifted).mean, one, atol=1e-9, rtol=0)
+
+
+def test_a_long_season_on_a_level_that_wanders_goes_on_through_four_periods():
+    rng = np.random.default_rng(1)
+    x = np.arange(2000.0)
+    y = 10 + 5 * np.sin(2 * np.pi * x / 24) + 0.025 * np.cumsum(rng.standard_normal(2000))
+    hidden = (x >= 700) & (x < 800)
+    task = Task.from_arrays(x[~hidden], y[~hidden], x[hidden], y[hidden])
+    found = GaussianProcessDictionary()(task)
+    away = (found.mean - task.y_target).abs().mean()
+    assert away < 0.2  # of a swing of five; a level that returns to the mean of all is 0.7 away
+    assert found.covers(task.y_target).double().mean() > 0.8

@@ -51,6 +51,7 @@ class Catalogue:
         (EQ, 60.0, 0.5),
         (MATERN32, 3.0, 0.2),
         (MATERN12, 25.0, 0.5),
+        (MATERN12, 100.0, 0.1),
     )
     within: tuple[float, ...] = (0.15, 0.5)
     aside: float = 0.15
