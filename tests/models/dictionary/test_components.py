@@ -1,3 +1,6 @@
+import math
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -70,4 +73,23 @@ def test_logarithms_stay_within_reach_and_values_as_they_are():
     )
     near = bounded(far, torch.tensor([0.0, 1.0, 2.0]).double(), 1.0)
     assert near.location.flatten().tolist() == [3.0, 1e3]
-    assert near.scale.flatten().tolist() == [1.5, 1e3]
+    torch.testing.assert_close(near.scale.flatten(), torch.tensor([2**0.5, 1e3]).double())
+    middle = bounded(replace(far, location=torch.zeros(2, 1).double()), log_values(), 1.0)
+    assert middle.scale.flatten().tolist() == [1.5, 1e3]
+
+
+def log_values():
+    return torch.tensor([0.0, 1.0, 2.0]).double()
+
+
+@pytest.mark.parametrize("values", [[0.0], [-30.0, 0.0], [-3.0, -1.0, 0.0, 2.6]])
+def test_no_mean_is_more_than_ten_times_the_largest_value(values):
+    logarithms = torch.tensor(values).double()
+    place = torch.linspace(-50, 50, 101).double()
+    wide = Components(
+        *(v[None] for v in (place * 0 + 1, place, place * 0 + 100)), torch.tensor([True])
+    )
+    near = bounded(wide, logarithms, float(logarithms.std(correction=0)))
+    mean = near.location + near.scale**2 / 2
+    assert (mean <= logarithms.max() + math.log(10) + 1e-2).all()
+    assert near.scale.min() >= 0.5

@@ -12,6 +12,7 @@ from torch import Tensor
 _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Gaussian
 _FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
 _REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
+_FARTHEST = 1.15  # and at most: half the logarithm of ten
 _WIDEST = 1.5  # standard deviations of the observed logarithms
 _SURPRISE_WIDTH = 2.0  # spreads of the series
 _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
@@ -140,13 +141,23 @@ class LogLimits(NamedTuple):
     low: float
     high: float
     widest: float
+    largest_mean: float  # of a value, as its logarithm
 
     @classmethod
     def of(cls, logarithms: Float[Tensor, " n"], spread: float) -> LogLimits:
-        """Allow what is within reach of the observed ones."""
+        """Allow what is within reach of the observed ones, and no mean of ten times the largest."""
         low, high = float(logarithms.min()), float(logarithms.max())
-        reach = max((high - low) / 2, _REACH)
-        return cls(low - reach, high + reach, max(_WIDEST * spread, _REACH))
+        reach = min(max((high - low) / 2, _REACH), _FARTHEST)
+        widest = max(_WIDEST * spread, _REACH)
+        return cls(low - reach, high + reach, widest, high + 2 * reach)
+
+    def near(self, location: Float[Tensor, ...]) -> Float[Tensor, ...]:
+        """Return the nearest place that is believed."""
+        return location.clamp(self.low, self.high)
+
+    def deviation(self, location: Float[Tensor, ...]) -> Float[Tensor, ...]:
+        r"""Return the largest deviation at such places: the mean is :math:`\exp(m + s^2 / 2)`."""
+        return (2 * (self.largest_mean - location)).sqrt().clamp(max=self.widest)
 
 
 def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:
@@ -155,11 +166,12 @@ def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: flo
     Otherwise a line in logarithms, far from all observations, or the heavy tails of a few
     observations would make means that nobody believes, or that are no numbers.
     """
-    low, high, widest = LogLimits.of(logarithms, spread)
+    limits = LogLimits.of(logarithms, spread)
     is_log = components.is_log[:, None]
-    near = components.location.clamp(low, high)
+    near = limits.near(components.location)
+    narrow = torch.minimum(components.scale, limits.deviation(near))
     return replace(
         components,
         location=torch.where(is_log, near, components.location),
-        scale=torch.where(is_log, components.scale.clamp(max=widest), components.scale),
+        scale=torch.where(is_log, narrow, components.scale),
     )

@@ -73,8 +73,8 @@ def in_user_units(
         return units
     limits = LogLimits.of(logarithms, float(seen.scale[1]))
     mean, spread = (part[which] for part in fitted.predict(at))
-    near = (level + scale * mean).clamp(limits.low, limits.high)
-    deviation = scale * (samples - mean) * (limits.widest / (scale * spread)).clamp(max=1)
+    near = limits.near(level + scale * mean)
+    deviation = scale * (samples - mean) * (limits.deviation(near) / (scale * spread)).clamp(max=1)
     return torch.where((form == 1)[:, None], (near + deviation).clamp(max=_LARGEST).exp(), units)
 
 
