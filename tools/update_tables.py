@@ -81,11 +81,7 @@ def image_budgets_table() -> str:
     """Return how long the models of each column of Table 3 were trained, and the longer trained."""
     columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
     rows = []
-    longer = {
-        f"{model}-{ending}": f", {NAMES[model].split(',')[0]} trained {remark}"
-        for ending, remark in {"long": "longer", "longer": "longer still"}.items()
-        for model in MODELS
-    }
+    longer = {f"{model}-long": f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS}
     for ending, remark in {"convcnp": "", **longer}.items():
         for column in columns:
             path = ROOT / f"results/table3/{column.lower()}-{ending}.json"

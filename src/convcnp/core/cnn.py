@@ -57,6 +57,7 @@ class SimpleCNN(CNN):
         channels: Channels of the input and of every layer's output.
 
     Example:
+        >>> import torch
         >>> cnn = SimpleCNN(channels=(8, 16, 8))
         >>> nothing = Field(torch.zeros(1, 100, 8), beyond=torch.zeros(8))
         >>> cnn(nothing).values.shape, cnn.receptive_radius
@@ -239,6 +240,7 @@ class ResNet(CNN):
         layers: Separable convolutions in each block.
 
     Example:
+        >>> import torch
         >>> cnn = ResNet(channels=4, blocks=2)
         >>> nothing = Field(torch.zeros(1, 20, 30, 4), beyond=torch.zeros(4))
         >>> cnn(nothing).values.shape, cnn.receptive_radius

@@ -34,16 +34,6 @@ def known_variance(task: Task, index: int, channel: int) -> Float[Tensor, " n"] 
     return error.double() ** 2 if (error > 0).any() else None
 
 
-def measurement_variance(task: Task, index: int, channel: int) -> Float[Tensor, " m"]:
-    """Return the variances of errors at the targets of a channel, the observations' if unknown."""
-    asked = task.target_mask[index, :, channel]
-    if task.target_error is not None:
-        return task.target_error[index, asked, channel].double() ** 2
-    variance = known_variance(task, index, channel)
-    assert variance is not None
-    return variance.median().expand(int(asked.sum()))
-
-
 class AveragedProcesses(Model):
     """Gaussian processes, averaged by how well each explains the observations, as a mixture.
 
