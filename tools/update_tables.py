@@ -84,9 +84,12 @@ def image_budgets_table() -> str:
     longer = {f"{model}-long": f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS}
     for ending, remark in {"convcnp": "", **longer}.items():
         for column in columns:
-            path = ROOT / f"results/table3/{column.lower()}-{ending}.json"
-            if path.exists():
-                result = json.loads(path.read_text())
+            paths = [
+                ROOT / f"results/table3/{column.lower()}-{ending}{depth}.json"
+                for depth in ("er", "")  # `-longer` went on from `-long`
+            ]
+            if found := [path for path in paths if path.exists()]:
+                result = json.loads(found[0].read_text())
                 batch_size = result["experiment"]["training"]["batch_size"]
                 steps, epochs = (
                     result[key] + result.get("start", {}).get(key, 0) for key in ("steps", "epochs")

@@ -38,7 +38,7 @@ def folders(tmp_path):
     return experiments, results
 
 
-def write_cell(results, name, value, data, exact=None):
+def write_cell(results, name, value, data, exact=None, start=None):
     cell = {
         "log_likelihood": value,
         "standard_error": 0.0234,
@@ -47,6 +47,8 @@ def write_cell(results, name, value, data, exact=None):
     }
     if exact is not None:
         cell["exact_gp"] = {"log_likelihood": exact, "standard_error": 0.1}
+    if start is not None:
+        cell["start"] = {"name": start, "steps": 10}
     (results / "demo" / f"{name}.json").write_text(json.dumps(cell))
 
 
@@ -62,6 +64,14 @@ def test_ours_stands_above_the_papers_and_the_ceiling_below(folders):
         ["ConvCNP, paper", "6,537", "0.70", "1.43"],
         ["Exact GP", "", "3.80 ± 0.10", "—"],
     ]
+
+
+def test_a_training_that_went_on_stands_for_the_one_that_it_began_with(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.7, "eq")
+    write_cell(results, "eq-convcnp-longer", 0.9, "eq", start="eq-convcnp")
+    table = build_table("demo", experiments, results)
+    assert [row[2] for row in table.rows if row[0] == "ConvCNP"] == ["0.90 ± 0.02"]
 
 
 def test_a_column_beyond_the_papers_appears_once_it_has_a_number(folders):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +17,7 @@ from convcnp.predict.zoo import available, load
 from convcnp.training.catalogue import find_source
 
 PAPER = Path(__file__).with_name("paper.json")  # written by `make tables`
+_LONGER = re.compile(r"-long(er)?$")  # of a cell's name
 
 
 class Models:
@@ -60,7 +62,7 @@ def _described(result: dict[str, Any], paper: dict[str, Any]) -> Shipped:
         takes=source.takes,
         inputs=source.dim_x,
         outputs=source.dim_y,
-        paper=paper.get(result["name"].removesuffix("-long")),  # theirs were not trained shorter
+        paper=paper.get(_LONGER.sub("", result["name"])),  # theirs were not trained shorter
         completes=model.startswith("grid-"),
         **{key: result[key] for key in _NUMBERS},
     )

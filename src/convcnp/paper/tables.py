@@ -58,7 +58,13 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
         )
     paper = tomllib.loads(known[name].read_text())
     cells = {path.stem: read_result(path) for path in sorted((results / name).glob("*.json"))}
+    cells |= _continued(cells)
     return (_grid if isinstance(paper["columns"], dict) else _listing)(paper, cells)
+
+
+def _continued(cells: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return trainings that went on from a cell of the table, which they stand for in it."""
+    return {cell["start"]["name"]: cell for cell in cells.values() if "start" in cell}
 
 
 def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:

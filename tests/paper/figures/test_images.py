@@ -82,6 +82,17 @@ def test_models_that_were_trained_longer_are_shown_alone(runs, digits, tmp_path,
     assert titles == {"", "AttnCNP"}
 
 
+def test_of_two_longer_trainings_the_longest_is_shown(
+    runs, digits, tmp_path, nothing_ships, monkeypatch
+):
+    for depth in ("-long", "-longer"):
+        write_untrained(runs / f"table3/mnist-attncnp{depth}", "mnist", {"name": "image-attncnp"})
+    loaded, load = [], Shelf.load
+    monkeypatch.setattr(Shelf, "load", lambda *args: loaded.append(args[-1]) or load(*args))
+    FIGURES["images-mnist"]("images-mnist", Shelf(tmp_path, runs), 1)
+    assert loaded == ["mnist-attncnp-longer"]
+
+
 def test_filters_of_different_sizes_are_shown_whole(runs, tmp_path, nothing_ships):
     write_untrained(
         runs / "table3/zsmm-convcnp", "zsmm", {"name": "grid-convcnp", "image_size": 56}

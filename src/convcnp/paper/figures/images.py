@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MODELS = {"convcnp": "ConvCNP", "convcnpxl": "ConvCNPXL", "attncnp": "AttnCNP"}
 DATA = ("mnist", "svhn", "celeba32", "celeba64", "zsmm")
+DEPTHS = ("-longer", "-long", "")  # how the cells of one model end, trained longest first
 PERCENTILES = (5, 25, 50, 75, 95)
 HISTOGRAM_IMAGES = 300
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the pixels that are observed
@@ -148,13 +149,13 @@ def _filters(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw the first filters that were learned, of the first channel."""
     models = {
         f"{label}, {data}": model
-        for label, table, cells in (
-            ("ConvCNPXL", "table3", ["convcnpxl-long", "convcnpxl"]),
-            ("ConvCNP", "table3", ["convcnp-long", "convcnp"]),
-            ("ConvCNP EQ", "table6", ["eq"]),
+        for label, table, row in (
+            ("ConvCNPXL", "table3", "convcnpxl"),
+            ("ConvCNP", "table3", "convcnp"),
+            ("ConvCNP EQ", "table6", "eq"),
         )
         for data in DATA
-        if (model := _first(shelf, table, [f"{data}-{cell}" for cell in cells]))
+        if (model := _deepest(shelf, table, f"{data}-{row}"))
     }
     if not models:
         raise ResultError("Expected trained models of images, but there are none; train them.")
@@ -176,20 +177,18 @@ def _first_filter(model: Model) -> Float[Tensor, "K K"]:
     return model.encoder.kernel[0, 0].detach()
 
 
-def _first(shelf: Shelf, table: str, cells: Iterable[str]) -> Model | None:
-    """Return the first of these models that is there."""
-    return next((shelf.load(table, cell).model for cell in cells if shelf.has(table, cell)), None)
+def _deepest(shelf: Shelf, table: str, cell: str, depths: Iterable[str] = DEPTHS) -> Model | None:
+    """Return the model of a cell that was trained longest, of those that are there."""
+    cells = [cell + depth for depth in depths]
+    return next((shelf.load(table, each).model for each in cells if shelf.has(table, each)), None)
 
 
 def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a large photograph completed from 5 and 20 % of its pixels."""
-    rows = ("convcnp-long", "convcnp", "convcnpxl")
     found = {
-        "all image sets": _first(shelf, "general", ["general-images"]),
-        **{
-            data: _first(shelf, "table3", [f"{data}-{row}" for row in rows])
-            for data in ("celeba64", "celeba32")
-        },
+        "all image sets": _deepest(shelf, "general", "general-images"),
+        "celeba64": _deepest(shelf, "table3", "celeba64-convcnp"),
+        "celeba32": _deepest(shelf, "table3", "celeba32-convcnp"),
     }
     models = {label: model for label, model in found.items() if model is not None}
     if not models:
@@ -249,9 +248,10 @@ def _models(shelf: Shelf, data: str) -> dict[str, Model]:
 
     Where some were trained longer, those alone: they are not to be compared with beginners.
     """
-    longer = [row for row in MODELS if shelf.has("table3", f"{data}-{row}-long")]
-    if longer:
-        return {row: shelf.load("table3", f"{data}-{row}-long").model for row in longer}
+    longer = {row: _deepest(shelf, "table3", f"{data}-{row}", DEPTHS[:-1]) for row in MODELS}
+    found = {row: model for row, model in longer.items() if model is not None}
+    if found:
+        return found
     rows = shelf.known("table3", MODELS, f"{data}-{{row}}")
     return {row: shelf.load("table3", f"{data}-{row}").model for row in rows}
 
