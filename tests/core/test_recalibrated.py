@@ -6,6 +6,7 @@ import torch
 from convcnp.core.heads import GaussianHead
 from convcnp.core.predictive import GaussianPredictive, MixturePredictive
 from convcnp.core.recalibrated import RecalibratedHead, RecalibratedPredictive
+from convcnp.errors import SettingError
 from helpers import assert_equal
 
 MASK = torch.ones(1, 1, 1, dtype=torch.bool)
@@ -101,3 +102,19 @@ def test_a_head_of_zeros_changes_nothing():
     value = torch.randn(2, 3, 2, dtype=torch.float64)
     base = GaussianHead(0.1)(raw[..., :4], mask)
     assert_equal(head(raw, mask).log_prob(value), base.log_prob(value), 1e-9)
+
+
+def test_what_is_doubted_is_halfway_between_the_change_and_the_base_once_training_is_over():
+    raw = torch.randn(2, 3, 4 + 18, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    mask = torch.ones(2, 3, 2, dtype=torch.bool)
+    value = torch.randn(2, 3, 2, dtype=torch.float64)
+    believed = RecalibratedHead(GaussianHead(0.1))(raw, mask).cdf(value)
+    doubted = RecalibratedHead(GaussianHead(0.1), doubt=0.25)
+    assert_equal(doubted.train()(raw, mask).cdf(value), believed, 1e-12)
+    base = GaussianHead(0.1)(raw[..., :4], mask).cdf(value)
+    assert_equal(doubted.eval()(raw, mask).cdf(value), 0.75 * believed + 0.25 * base, 1e-9)
+
+
+def test_a_doubt_that_is_no_probability_is_refused():
+    with pytest.raises(SettingError, match=r"doubt must be a probability below one, got 1\.0"):
+        RecalibratedHead(GaussianHead(0.1), doubt=1.0)

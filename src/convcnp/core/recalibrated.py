@@ -13,6 +13,7 @@ from convcnp.core.heads import Head
 from convcnp.core.normal_scores import EXACTLY
 from convcnp.core.predictive import MixturePredictive, Predictive
 from convcnp.core.quadrature import QuadraturePredictive
+from convcnp.errors import SettingError
 
 _FARTHEST = 7.0  # standard deviations that quadratures reach
 _CORNERS, _STEPS = 57, 4  # even scores of a quadrature, and even steps between two of them
@@ -149,11 +150,17 @@ class RecalibratedHead(Head):
     Args:
         base: Makes the distribution that is corrected, of the first numbers.
         components: Gaussians of the mixture, made of the numbers that follow.
+        doubt: Probability that nothing is to be changed: what was learned may not hold for what is
+            predicted. In training there is none, or it would be learned away.
     """
 
-    def __init__(self, base: Head, components: int = 3) -> None:
+    def __init__(self, base: Head, components: int = 3, doubt: float = 0.0) -> None:
         super().__init__()
-        self.base, self.components = base, components
+        if not 0 <= doubt < 1:
+            raise SettingError(
+                f"doubt must be a probability below one, got {doubt}; leave it out if unsure."
+            )
+        self.base, self.components, self.doubt = base, components, doubt
 
     def channels(self, dim_y: int) -> int:
         """Return the numbers of the base, and three per component and output channel."""
@@ -182,4 +189,14 @@ class RecalibratedHead(Head):
         logits, means, logs = parts.unbind(-3)  # (B, M, Dy, K) each
         first, others = _STARTS_AT
         start = raw.new_tensor([first, *[others] * (self.components - 1)])
-        return MixturePredictive(logits + start, means, logs.clamp(-3, 3).exp(), mask)
+        parts = [logits + start, means, logs.clamp(-3, 3).exp()]
+        if self.doubt and not self.training:
+            parts = _doubted(*parts, self.doubt)
+        return MixturePredictive(*parts, mask)
+
+
+def _doubted(logits: Tensor, means: Tensor, stddevs: Tensor, doubt: float) -> list[Tensor]:
+    """Add a standard normal to a mixture, which has this probability in it."""
+    believed = logits.log_softmax(-1) + math.log1p(-doubt)
+    pairs = ((believed, math.log(doubt)), (means, 0.0), (stddevs, 1.0))
+    return [torch.cat([part, torch.full_like(part[..., :1], new)], -1) for part, new in pairs]

@@ -29,12 +29,14 @@ class CorrectedDictionary(Model):
     as normal scores :math:`\Phi^{-1}(F(y))`, how far away the neighbours are in typical gaps, and
     the shape of what was observed. It answers with a mixture that such scores of the target follow
     (`RecalibratedPredictive`). Nothing that it reads has a unit. Before training it changes
-    nothing: the model is the dictionary.
+    nothing: the model is the dictionary. After training half of what it says is believed: it
+    learned from simulated series, and no real one is of their kind.
 
     Args:
         components: Gaussians of that mixture.
         width: Hidden units of the network's two layers.
         neighbours: Observations on either side of a target that the network reads.
+        doubt: Probability that the dictionary is to be left as it is.
     """
 
     def __init__(
@@ -45,9 +47,10 @@ class CorrectedDictionary(Model):
         components: int = 3,
         width: int = 32,
         neighbours: int = 4,
+        doubt: float = 0.5,
     ) -> None:
         dictionary = GaussianProcessDictionary(dim_x, dim_y)
-        head = RecalibratedHead(dictionary.to_predictive, components)
+        head = RecalibratedHead(dictionary.to_predictive, components, doubt)
         super().__init__(dim_x, dim_y, head)
         self.dictionary, self.neighbours, self.change_head = dictionary, neighbours, head
         features = 2 * neighbours * _OF_NEIGHBOUR + _OF_SERIES + _OF_TARGET

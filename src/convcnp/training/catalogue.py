@@ -117,6 +117,7 @@ SOURCES: Catalogue[NamedSource] = Catalogue(
         "sawtooth": _source("data.functions:SawtoothSource"),
         "series": _source("data.random_series:SeriesSource"),
         "simulated-series": _source("data.simulated_series:SimulatedSeries"),
+        "mixed-series": _source("data.mixed_series:MixedSeries"),
         "simulated-fields": _source("data.simulated_fields:SimulatedFields"),
         "lotka-volterra": _source("data.lotka_volterra:LotkaVolterraSource"),
         "lotka-volterra-broad": _broad_lotka_volterra,

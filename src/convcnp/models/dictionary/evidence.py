@@ -100,7 +100,7 @@ class Summary:
         trends = torch.tensor(prior.trends).to(self.gram)
         precision = self.gram[:, None].repeat(1, len(trends), 1, 1)
         precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
-        estimate = torch.linalg.solve_ex(precision, self.projected.mT[:, None])[0]
+        estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
     def left_over(self, lines: Lines) -> Float[Tensor, "e r t"]:
@@ -191,6 +191,19 @@ def factored(
     Args:
         lines: The mean, where more is known of it than this stretch of a series tells.
     """
+    factor, means, values, summary = _whitened(entries, series, frame)
+    return Factored(factor, means, values, summary, lines or summary.lines(prior))
+
+
+def summarised(entries: Entries, series: Observations, frame: Frame) -> Summary:
+    """Return what the evidence of every entry needs to know of a series, and no more."""
+    return _whitened(entries, series, frame)[-1]
+
+
+def _whitened(
+    entries: Entries, series: Observations, frame: Frame
+) -> tuple[Tensor, Tensor, Tensor, Summary]:
+    """Return factors, whitened means and values, and their summary."""
     n = series.num_points
     border = frame.means(series.x)
     factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, border))
@@ -201,7 +214,7 @@ def factored(
     log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
     sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
     summary = _with_repeats(log_determinant, *sums, entries, series)
-    return Factored(factor[:, :n, :n], means, values, summary, lines or summary.lines(prior))
+    return factor[:, :n, :n], means, values, summary
 
 
 def _bordered(
@@ -211,11 +224,13 @@ def _bordered(
     n = series.num_points
     border = torch.cat([means, series.z])  # (h + r, n)
     size = n + len(border)
-    matrix = border.new_zeros(len(entries), size, size)
     pairs = torch.tril_indices(n, n)
-    kernels = series.between(entries, pairs)
-    place = pairs[0] * size + pairs[1]
-    matrix.flatten(1).index_copy_(1, place, kernels.index_select(0, entries.kernel))
+    lags, lag = series.lags(pairs)
+    cells = lag.new_zeros(size, size)
+    cells[pairs[0], pairs[1]] = lag
+    # One look-up for all cells, those above the diagonal as well, which nobody reads.
+    kernels = entries.kernels(lags).index_select(0, entries.kernel)
+    matrix = kernels.index_select(1, cells.flatten()).unflatten(1, (size, size))
     diagonal = matrix.diagonal(dim1=1, dim2=2)
     diagonal[:, :n] += entries.noise.to(border)[:, None] / series.count + series.extra
     diagonal[:, n:] = _BEYOND
@@ -249,10 +264,26 @@ def _with_repeats(
     )
 
 
+# A series has a constant and a line, for which a formula is several times as fast as a solver.
 def _log_det(matrix: Float[Tensor, "*S h h"]) -> Float[Tensor, "*S"]:
-    if matrix.shape[-1] == 2:  # the fastest way, and a series has no other
-        return (matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2).log()
+    if matrix.shape[-1] == 2:
+        return _det(matrix).log()
     return torch.linalg.slogdet(matrix).logabsdet
+
+
+def _solved(matrix: Float[Tensor, "*S h h"], right: Float[Tensor, "*#S h r"]) -> Tensor:
+    if matrix.shape[-1] != 2:
+        return torch.linalg.solve_ex(matrix, right)[0]
+    a, b, d = (matrix[..., i, j, None, None] for i, j in ((0, 0), (0, 1), (1, 1)))
+    first, second = right[..., :1, :], right[..., 1:, :]
+    return (
+        torch.cat([d * first - b * second, a * second - b * first], -2)
+        / _det(matrix)[..., None, None]
+    )
+
+
+def _det(matrix: Float[Tensor, "*S 2 2"]) -> Float[Tensor, "*S"]:
+    return matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2
 
 
 def posterior(
@@ -298,7 +329,7 @@ def _conditioned(
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, h, m)
     precision = found.lines.precision[chosen.entry, chosen.trend]
-    unsure = (rest[place] * torch.linalg.solve(precision, rest[place])).sum(1)  # (c, m)
+    unsure = (rest[place] * _solved(precision, rest[place])).sum(1)  # (c, m)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
     variance = (1 - explained).clamp(min=0) + some.noise[:, None]
     estimate = found.line(chosen)[:, None]  # (c, 1, h)

@@ -9,13 +9,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, factored, pooled
+from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.search import searched
 from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
+_MANY = 400  # points: more are predicted by windows, or nearly, and a wrong period shows at seams
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Funnel:
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
         affordable: Points up to which more pass the second, at no greater cost.
-        searching: Points on which the truth is searched between the best.
+        searching: Points on which the truth is searched between the best; of long series, half as
+            many again.
         rounds: How often the best entries are varied: the truth lies between those of a catalogue.
         leading: Entries that are varied in every round.
     """
@@ -54,8 +56,11 @@ class Funnel:
         if not self.rounds:
             return entries
 
+        searching = self.searching * (3 if series.num_points > _MANY else 2) // 2
+        parts = series.spread(searching)
+
         def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, series.spread(self.searching), frame, prior)
+            return pooled_score(some, parts, frame, prior)
 
         score = evidence(entries)
         span = 2 * float(frame.half[0])
@@ -79,7 +84,7 @@ def pooled_score(
     entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
 ) -> Float[Tensor, " e"]:
     """Return every entry's evidence on some parts of a series, of its best form and trend."""
-    found = pooled([screened(entries, part, frame, prior) for part in parts])
+    found = pooled([screened(entries, part, frame) for part in parts])
     return (found.log_evidence(prior) + entries.log_prior[:, None, None]).amax((1, 2))
 
 
@@ -94,10 +99,10 @@ def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> In
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
 
 
-def screened(entries: Entries, series: Observations, frame: Frame, prior: Prior) -> Summary:
+def screened(entries: Entries, series: Observations, frame: Frame) -> Summary:
     """Summarise a stretch of a series in single precision."""
     rounded, moved = series.rounded(_JITTER), frame.moved(series.x[0])
-    return factored(entries, rounded, moved, prior).summary
+    return summarised(entries, rounded, moved)
 
 
 @dataclass(frozen=True)
@@ -115,4 +120,6 @@ def chosen(score: Float[Tensor, "e r t"]) -> Chosen:
     # What all the others weigh together is what is lost.
     kept = ordered.cumsum(0) - ordered < 1 - _NEGLIGIBLE
     index, weight = index[kept], ordered[kept]
-    return Chosen(Variants(*torch.unravel_index(index, score.shape)), weight / weight.sum())
+    _, forms, trends = score.shape
+    variant, trend = index // trends, index % trends
+    return Chosen(Variants(variant // forms, variant % forms, trend), weight / weight.sum())

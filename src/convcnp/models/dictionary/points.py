@@ -49,9 +49,9 @@ class Points(Observations):
         away = ((self.x - x.median(0).values) ** 2).sum(1)
         return away.argsort(stable=True)[:points].sort().values
 
-    def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
-        """Return every kernel between pairs of points, without noise."""
-        return entries.kernels(self.x[pairs[0]] - self.x[pairs[1]])
+    def lags(self, pairs: Int[Tensor, "2 p"]) -> tuple[Float[Tensor, "p d"], Int[Tensor, " p"]]:
+        """Return the way from one point of every pair to the other."""
+        return self.x[pairs[0]] - self.x[pairs[1]], torch.arange(pairs.shape[1])
 
     def across(self, entries: Entries, at: Float[Tensor, "m d"]) -> Float[Tensor, "k n m"]:
         """Return every kernel between the points and others."""

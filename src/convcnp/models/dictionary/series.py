@@ -99,8 +99,8 @@ class Observations(ABC):
         return self.stretches(points)
 
     @abstractmethod
-    def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
-        """Return every kernel between pairs of places, without noise."""
+    def lags(self, pairs: Int[Tensor, "2 p"]) -> tuple[Float[Tensor, "l ..."], Int[Tensor, " p"]]:
+        """Return lags between places, and which of them every pair has."""
 
     @abstractmethod
     def across(self, entries: Entries, at: Float[Tensor, "m ..."]) -> Float[Tensor, "k n m"]:
@@ -169,15 +169,16 @@ class Series(Observations):
         index = (first[:, None] + torch.arange(points // _RUNS)).flatten().unique()
         return [self.some(index)]
 
-    def between(self, entries: Entries, pairs: Int[Tensor, "2 p"]) -> Float[Tensor, "k p"]:
-        """Return every kernel between pairs of times, without noise.
+    def lags(self, pairs: Int[Tensor, "2 p"]) -> tuple[Float[Tensor, " l"], Int[Tensor, " p"]]:
+        """Return lags between times, and which of them every pair has.
 
-        On a lattice each kernel is evaluated once per different lag.
+        On a lattice there are few, and each kernel is evaluated once for each.
         """
         if self.step is None:
-            return entries.kernels((self.x[pairs[0]] - self.x[pairs[1]]).abs())
-        ticks = self.ticks
-        return self._looked_up(entries, ticks[pairs[0]] - ticks[pairs[1]])
+            away = (self.x[pairs[0]] - self.x[pairs[1]]).abs()
+            return away, torch.arange(len(away))
+        lag = (self.ticks[pairs[0]] - self.ticks[pairs[1]]).abs()
+        return self._multiples(lag), lag
 
     def across(self, entries: Entries, at: Float[Tensor, " m"]) -> Float[Tensor, "k n m"]:
         """Return every kernel between the times of the series and others."""
@@ -198,11 +199,15 @@ class Series(Observations):
         return values
 
     def _looked_up(self, entries: Entries, lag: Int[Tensor, ...]) -> Float[Tensor, "k ..."]:
-        assert self.step is not None
         lag = lag.abs()
-        longest = int(lag.max()) if lag.numel() else 0
-        table = entries.kernels(torch.arange(longest + 1).to(self.x) * self.step)
+        table = entries.kernels(self._multiples(lag))
         return table.index_select(1, lag.flatten()).unflatten(1, lag.shape)
+
+    def _multiples(self, lag: Int[Tensor, ...]) -> Float[Tensor, " l"]:
+        """Return the multiples of the lattice's step up to the longest lag."""
+        assert self.step is not None
+        longest = int(lag.max()) if lag.numel() else 0
+        return torch.arange(longest + 1).to(self.x) * self.step
 
 
 def prepared(

@@ -11,7 +11,7 @@ from convcnp.models.dictionary.kernels import Entries
 
 # Factors of one step; a period's is in cycles over the series, of which a resolved peak is one.
 _SCALE, _SHARPNESS, _ODDS, _NOISE, _CYCLES = 1.6, 1.8, 2.0, 2.5, 0.1
-_MOVES = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0)  # steps of a period, before all else
+_MOVES = (0.5, 1.5, 3.0)  # steps of a period, before all else
 _PRICE = 2.0  # nats, of moving a period
 _ENDLESS = 1e6  # gaps: longer ones are exact, and stay so
 _FARTHEST = 1.5  # steps at once, where all numbers are changed together
