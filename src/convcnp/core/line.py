@@ -8,6 +8,7 @@ grid. So all that a layer needs is found by one index, and the constant is a cel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -25,6 +26,7 @@ Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those
 
 AHEAD = 4  # cells before those of the tasks
 KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
+MOST_CELLS = 2**15  # of lines that are predicted: what is read for more would leave the cache
 
 
 class Line(NamedTuple):
@@ -49,7 +51,9 @@ class Line(NamedTuple):
     @staticmethod
     def takes(field: Field) -> bool:
         """Tell whether products are the better way: a GPU has its own, and so has autocast."""
-        return field.values.device.type == "cpu" and field.values.dtype == field.beyond.dtype
+        values, beyond = field
+        is_small = torch.is_grad_enabled() or values.shape[:2].numel() < MOST_CELLS
+        return is_small and values.device.type == "cpu" and values.dtype == beyond.dtype
 
     def field(self) -> Field:
         """Return the values of each task, and the constant beyond them."""
@@ -70,7 +74,8 @@ class Line(NamedTuple):
             arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
         else:
-            rows = _activated(reading.product(self.rows, *kernel.matrix(reading)), activation)
+            found = reading.product(self.rows, *kernel.matrix(reading))
+            rows = found if activation is None else activate_[activation](found)
         return Line(rows, self.batch, reading.cells)
 
     def plus(self, other: Line) -> Line:
@@ -185,6 +190,18 @@ def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor,
     return chosen.flatten(1)
 
 
+def doubling(weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "2*D C 1 k"]:
+    """Return the weights that make two cells of one, as repeating it and convolving does.
+
+    Cells are read as they are, and fewer of them: three in place of five.
+    """
+    outputs, inputs, _, size = weight.shape
+    half = -(-(size // 2) // 2)
+    chosen = _chosen("doubled", size, 2, half).to(weight)
+    found = (weight.reshape(-1, size) @ chosen).view(outputs, inputs, -1, 2)
+    return found.permute(3, 0, 1, 2).reshape(2 * outputs, inputs, 1, -1)
+
+
 @lru_cache(maxsize=256)  # likewise
 def _inside(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
     """Return the rows that stay without the ends of each task."""
@@ -215,8 +232,15 @@ class Kernel:
         return found[1:]
 
 
+# In place: where no derivative is needed, or where it can be told from what comes out.
+activate_: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "gelu": torch.ops.aten.gelu_.default,
+}
+
+
 def _activated(h: Float[Tensor, "S D"], activation: Activation | None) -> Float[Tensor, "S D"]:
-    """Apply an activation, in place where its derivative can be told from what comes out."""
+    """Apply an activation whose derivative is needed."""
     if activation is None:
         return h
     return h.relu_() if activation == "relu" else functional.gelu(h)
