@@ -30,8 +30,9 @@ class Image(NamedTuple):
     beyond: Float[Tensor, " C"]
 
     def plus(self, other: Image) -> Image:
-        """Add a field on the same cells."""
-        return Image(self.h + other.h, self.beyond + other.beyond)
+        """Add a field on the same cells, which without gradients may be needed nowhere else."""
+        h = self.h + other.h if torch.is_grad_enabled() else other.h.add_(self.h)
+        return Image(h, self.beyond + other.beyond)
 
     def beside(self, other: Image) -> Image:
         """Put another field's channels behind one's own."""

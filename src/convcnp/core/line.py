@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -26,7 +26,8 @@ Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those
 
 AHEAD = 4  # cells before those of the tasks
 KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
-MOST_CELLS = 2**15  # of lines that are predicted: what is read for more would leave the cache
+MOST_CELLS = 20_000  # of lines that are predicted: what is read for more would leave the cache
+FEW_NUMBERS = 2**14  # for GELU: oneDNN, which is quicker for more, first takes 10 us to prepare
 
 
 class Line(NamedTuple):
@@ -79,8 +80,10 @@ class Line(NamedTuple):
         return Line(rows, self.batch, reading.cells)
 
     def plus(self, other: Line) -> Line:
-        """Add a field on the same cells."""
-        return self._replace(rows=self.rows + other.rows)
+        """Add a field on the same cells, which without gradients may be needed nowhere else."""
+        own, further = self.rows, other.rows
+        rows = own + further if torch.is_grad_enabled() else further.add_(own)
+        return Line(rows, self.batch, self.cells)
 
     def beside(self, other: Line) -> Line:
         """Put another field's channels behind one's own."""
@@ -232,10 +235,17 @@ class Kernel:
         return found[1:]
 
 
+def _numbers(function: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
+    """Apply a function of numbers, seen as transposed if they are few: then oneDNN is not asked."""
+    if arguments[0].numel() >= FEW_NUMBERS:
+        return function(*arguments)
+    return function(*(argument.mT for argument in arguments)).mT
+
+
 # In place: where no derivative is needed, or where it can be told from what comes out.
 activate_: dict[Activation, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu_,
-    "gelu": torch.ops.aten.gelu_.default,
+    "gelu": partial(_numbers, torch.ops.aten.gelu_.default),
 }
 
 
@@ -243,7 +253,7 @@ def _activated(h: Float[Tensor, "S D"], activation: Activation | None) -> Float[
     """Apply an activation whose derivative is needed."""
     if activation is None:
         return h
-    return h.relu_() if activation == "relu" else functional.gelu(h)
+    return h.relu_() if activation == "relu" else _numbers(functional.gelu, h)
 
 
 class _Convolved(torch.autograd.Function):
@@ -272,7 +282,7 @@ class _Convolved(torch.autograd.Function):
         if ctx.activation == "relu":
             grad = torch.ops.aten.threshold_backward.default(grad, found, 0)
         if ctx.activation == "gelu":
-            grad = torch.ops.aten.gelu_backward.default(grad, found)
+            grad = _numbers(torch.ops.aten.gelu_backward.default, grad, found)
         rows, made = reading.shape[0], matrix.shape[1]
         wide = matrix.shape[0] // rows
         given = grad.view(-1, made)
