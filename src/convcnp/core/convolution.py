@@ -154,7 +154,7 @@ class Convolution(nn.Module):
     ) -> Float[Tensor, "B D P Q"]:
         conv = self.conv
         if self.padding == "circular":
-            return conv(h)  # type: ignore[no-any-return]
+            return conv(h)
         return functional.conv2d(h, conv.weight, bias, stride=conv.stride, padding=conv.padding)
 
     def _doubled(
