@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convcnp.core.grid import Padding, Rim
-from convcnp.core.line import Activation, Kernel, Line, Step, activate_, doubling
+from convcnp.core.line import Activation, Kernel, Line, Step, doubling, gelu_
 from convcnp.errors import SettingError, check_not_negative
 
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -172,10 +172,11 @@ class Convolution(nn.Module):
 
 def _activated(h: Float[Tensor, "B D H W"], activation: Activation) -> Float[Tensor, "B D H W"]:
     """Apply an activation to what is needed nowhere else, in place if a derivative allows it."""
+    if activation == "relu":
+        return h.relu_()
     image = h.movedim(1, -1)  # as it lies in memory: GELU is twice as quick there
-    if activation == "relu" or not torch.is_grad_enabled():
-        return activate_[activation](image).movedim(-1, 1)
-    return functional.gelu(image).movedim(-1, 1)
+    gelu = functional.gelu if torch.is_grad_enabled() else gelu_
+    return gelu(image).movedim(-1, 1)
 
 
 def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:

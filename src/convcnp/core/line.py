@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -76,7 +76,7 @@ class Line(NamedTuple):
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
         else:
             found = reading.product(self.rows, *kernel.matrix(reading))
-            rows = found if activation is None else activate_[activation](found)
+            rows = _activated(found, activation, is_kept=False)
         return Line(rows, self.batch, reading.cells)
 
     def plus(self, other: Line) -> Line:
@@ -242,18 +242,20 @@ def _numbers(function: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
     return function(*(argument.mT for argument in arguments)).mT
 
 
-# In place: where no derivative is needed, or where it can be told from what comes out.
-activate_: dict[Activation, Callable[[Tensor], Tensor]] = {
-    "relu": torch.relu_,
-    "gelu": partial(_numbers, torch.ops.aten.gelu_.default),
-}
+def gelu_(h: Float[Tensor, "*S D"]) -> Float[Tensor, "*S D"]:
+    """Take GELU in place, where no derivative is needed."""
+    return _numbers(torch.ops.aten.gelu_.default, h)
 
 
-def _activated(h: Float[Tensor, "S D"], activation: Activation | None) -> Float[Tensor, "S D"]:
-    """Apply an activation whose derivative is needed."""
+def _activated(
+    h: Float[Tensor, "S D"], activation: Activation | None, *, is_kept: bool
+) -> Float[Tensor, "S D"]:
+    """Apply an activation, in place where what it is applied to need not be kept."""
     if activation is None:
         return h
-    return h.relu_() if activation == "relu" else _numbers(functional.gelu, h)
+    if activation == "relu":
+        return h.relu_()  # its derivative can be told from what comes out
+    return _numbers(functional.gelu, h) if is_kept else gelu_(h)
 
 
 class _Convolved(torch.autograd.Function):
@@ -270,7 +272,7 @@ class _Convolved(torch.autograd.Function):
         found = reading.product(values, matrix, bias.repeat(reading.shape[2]))
         ctx.save_for_backward(values, matrix, found)
         ctx.activation, ctx.reading = activation, reading
-        return _activated(found, activation)
+        return _activated(found, activation, is_kept=True)
 
     @staticmethod
     @once_differentiable
