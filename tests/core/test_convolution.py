@@ -72,6 +72,29 @@ def test_residual_blocks_add_to_what_they_read(activation, function):
     assert_equal(nothing(Image(h, beyond)).h, h, 0)
 
 
+@pytest.mark.parametrize("padding", ["unobserved", "zeros", "circular"])
+@pytest.mark.parametrize("dim", [1, 2])
+def test_doubling_repeats_every_cell_and_convolves(padding, dim):
+    layer = lively(Convolution(dim, 2, 3, kernel_size=5, padding=padding))
+    image = Image(drawn(2, 2, 1 if dim == 1 else 4, 6), drawn(2, seed=1))
+    h = image.h.repeat_interleave(2, 3)
+    repeated = layer(Image(h if dim == 1 else h.repeat_interleave(2, 2), image.beyond))
+    assert_equal(layer(image, "doubled").h, repeated.h, 1e-12)
+    assert_equal(layer(image, "doubled").beyond, repeated.beyond, 1e-12)
+
+
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_without_gradients_nothing_changes_but_what_is_needed_nowhere_else(activation):
+    options = {"kernel_size": 5, "padding": "unobserved", "activation": activation}
+    blocks = lively(ResidualBlocks(2, 1, 3, **options))
+    image = Image(drawn(2, 3, 1, 6), drawn(3, seed=1))
+    before = image.h.clone()
+    expected = blocks(image)
+    with torch.no_grad():
+        assert_equal(blocks(image).h, expected.h.detach(), 1e-12)
+    assert_equal(image.h, before, 0)
+
+
 def test_what_lies_beyond_a_ring_is_its_other_side():
     image = torch.arange(6.0).view(1, 2, 3, 1)
     around = wrapped(image, 1, 2)[0, ..., 0]

@@ -166,6 +166,53 @@ def test_one_precision_on_a_processor_goes_along_a_line():
     assert not UNet(padding="zeros").goes_along_lines
 
 
+def test_many_cells_that_are_predicted_go_on_images(monkeypatch):
+    """What is read for so many would leave the cache; gradients along a line are still quicker."""
+    monkeypatch.setattr(module, "MOST_CELLS", 64)
+    values, beyond = torch.zeros(4, 16, 2), torch.zeros(2)
+    assert Line.takes(Field(values, beyond))
+    with torch.no_grad():
+        assert not Line.takes(Field(values, beyond))
+        assert Line.takes(Field(values[:3], beyond))
+
+
+def test_many_cells_are_predicted_as_few_are(monkeypatch):
+    cnn = lively(UNet(1, 2, (3, 4), (4, 3), blocks=1, activation="gelu"))
+    field = Field(drawn(2, 16, 2).detach(), drawn(2, seed=1).detach())
+    before = field.values.clone()
+    with torch.no_grad():
+        few = cnn(field, first=-6)
+        monkeypatch.setattr(module, "MOST_CELLS", 0)
+        many = cnn(field, first=-6)
+    assert_equal(many.values, few.values, 1e-12)
+    assert_equal(many.beyond, few.beyond, 1e-12)
+    assert_equal(field.values, before, 0)
+
+
+@every_kernel
+def test_two_cells_are_made_of_one_as_by_repeating_it(kernel_size):
+    h, weight = drawn(2, 3, 1, 5).detach(), drawn(4, 3, 1, kernel_size, seed=1).detach()
+    repeated = h.repeat_interleave(2, 3)
+    expected = functional.conv2d(repeated, weight, padding=(0, kernel_size // 2))
+    made = module.doubling(weight)
+    pairs = functional.conv2d(h, made, padding=(0, made.shape[3] // 2)).unflatten(1, (2, 4))
+    assert made.shape[3] <= (kernel_size + 3) // 2
+    assert_equal(pairs.movedim(1, -1).flatten(3), expected, 1e-12)
+
+
+@pytest.mark.parametrize("few", [0, 10**9])
+def test_gelu_of_few_numbers_is_that_of_many(few, monkeypatch):
+    monkeypatch.setattr(module, "FEW_NUMBERS", few)
+    given = arguments(5, 6)
+    actual, expected = along(*given, "gelu"), plainly(*given, "gelu", "same")
+    assert_equal(actual.values, expected[0], 1e-12)
+    totals = ((values**2).sum() + beyond.sum() for values, beyond in (actual, expected))
+    for found, wanted in zip(*(torch.autograd.grad(t, given) for t in totals), strict=True):
+        assert_equal(found, wanted, 1e-9)
+    with torch.no_grad():
+        assert_equal(along(*given, "gelu").values, expected[0], 1e-12)
+
+
 def test_a_layer_takes_lines_and_images_alike():
     layer = lively(Convolution(1, 2, 3, kernel_size=5, padding="unobserved", activation="gelu"))
     values, beyond = drawn(2, 6, 2), drawn(2, seed=1)

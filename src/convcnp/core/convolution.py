@@ -11,14 +11,12 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convcnp.core.grid import Padding, Rim
-from convcnp.core.line import Activation, Kernel, Line, Step
+from convcnp.core.line import Activation, Kernel, Line, Step, doubling, gelu_
 from convcnp.errors import SettingError, check_not_negative
 
-# For a convolution's output, which is needed nowhere else and may be changed in place, and for the
-# constant beyond the grid, which may not.
-_ACTIVATIONS: dict[Activation, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tensor]]] = {
-    "relu": (torch.relu_, torch.relu),
-    "gelu": (functional.gelu, functional.gelu),
+_ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": functional.gelu,
 }
 
 
@@ -32,8 +30,9 @@ class Image(NamedTuple):
     beyond: Float[Tensor, " C"]
 
     def plus(self, other: Image) -> Image:
-        """Add a field on the same cells."""
-        return Image(self.h + other.h, self.beyond + other.beyond)
+        """Add a field on the same cells, which without gradients may be needed nowhere else."""
+        h = self.h + other.h if torch.is_grad_enabled() else other.h.add_(self.h)
+        return Image(h, self.beyond + other.beyond)
 
     def beside(self, other: Image) -> Image:
         """Put another field's channels behind one's own."""
@@ -141,24 +140,43 @@ class Convolution(nn.Module):
         weight, bias = conv.weight, conv.bias
         assert bias is not None
         h, beyond = field.h if rim is None else field.around(rim), field.beyond
-        if step == "doubled":
-            h = functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")
         response = torch.addmv(bias, weight.sum((2, 3)), beyond)
         if self.padding == "unobserved":
             # Adding the negative: the gradient of a subtraction would negate a whole field.
-            h = functional.conv2d(
-                h + (-beyond).view(-1, 1, 1),
-                weight,
-                response,
-                stride=conv.stride,
-                padding=conv.padding,
-            )
-        else:
-            h = conv(h)
+            h, bias = h + (-beyond).view(-1, 1, 1), response
+        h = self._doubled(h, bias) if step == "doubled" else self._convolved(h, bias)
         if self.activation is None:
             return Image(h, response)
-        on_field, on_constant = _ACTIVATIONS[self.activation]
-        return Image(on_field(h), on_constant(response))
+        return Image(_activated(h, self.activation), _ACTIVATIONS[self.activation](response))
+
+    def _convolved(
+        self, h: Float[Tensor, "B C H W"], bias: Float[Tensor, " D"]
+    ) -> Float[Tensor, "B D P Q"]:
+        conv = self.conv
+        if self.padding == "circular":
+            return conv(h)
+        return functional.conv2d(h, conv.weight, bias, stride=conv.stride, padding=conv.padding)
+
+    def _doubled(
+        self, h: Float[Tensor, "B C H W"], bias: Float[Tensor, " D"]
+    ) -> Float[Tensor, "B D P Q"]:
+        """Repeat every cell and convolve; along a line by one convolution into pairs of cells."""
+        if self.dim == 2 or self.padding == "circular":
+            h = functional.interpolate(h, scale_factor=(self.dim, 2), mode="nearest")
+            return self._convolved(h, bias)
+        weight = doubling(self.conv.weight)
+        h = functional.conv2d(h, weight, bias.repeat(2), padding=(0, weight.shape[3] // 2))
+        pairs = h.movedim(1, -1)  # (B, 1, W, 2 D)
+        return pairs.reshape(*pairs.shape[:2], -1, len(bias)).movedim(-1, 1)
+
+
+def _activated(h: Float[Tensor, "B D H W"], activation: Activation) -> Float[Tensor, "B D H W"]:
+    """Apply an activation to what is needed nowhere else, in place if a derivative allows it."""
+    if activation == "relu":
+        return h.relu_()
+    image = h.movedim(1, -1)  # as it lies in memory: GELU is twice as quick there
+    gelu = functional.gelu if torch.is_grad_enabled() else gelu_
+    return gelu(image).movedim(-1, 1)
 
 
 def check_layer(dim: int, kernel_size: int, padding: Padding, *channels: int) -> None:

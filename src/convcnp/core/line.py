@@ -8,6 +8,7 @@ grid. So all that a layer needs is found by one index, and the constant is a cel
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -25,6 +26,8 @@ Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those
 
 AHEAD = 4  # cells before those of the tasks
 KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
+MOST_CELLS = 20_000  # of lines that are predicted: what is read for more would leave the cache
+FEW_NUMBERS = 2**14  # for GELU: oneDNN, which is quicker for more, first takes 10 us to prepare
 
 
 class Line(NamedTuple):
@@ -49,7 +52,9 @@ class Line(NamedTuple):
     @staticmethod
     def takes(field: Field) -> bool:
         """Tell whether products are the better way: a GPU has its own, and so has autocast."""
-        return field.values.device.type == "cpu" and field.values.dtype == field.beyond.dtype
+        values, beyond = field
+        is_small = torch.is_grad_enabled() or values.shape[:2].numel() < MOST_CELLS
+        return is_small and values.device.type == "cpu" and values.dtype == beyond.dtype
 
     def field(self) -> Field:
         """Return the values of each task, and the constant beyond them."""
@@ -70,12 +75,15 @@ class Line(NamedTuple):
             arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
         else:
-            rows = _activated(reading.product(self.rows, *kernel.matrix(reading)), activation)
+            found = reading.product(self.rows, *kernel.matrix(reading))
+            rows = _activated(found, activation, is_kept=False)
         return Line(rows, self.batch, reading.cells)
 
     def plus(self, other: Line) -> Line:
-        """Add a field on the same cells."""
-        return self._replace(rows=self.rows + other.rows)
+        """Add a field on the same cells, which without gradients may be needed nowhere else."""
+        own, further = self.rows, other.rows
+        rows = own + further if torch.is_grad_enabled() else further.add_(own)
+        return Line(rows, self.batch, self.cells)
 
     def beside(self, other: Line) -> Line:
         """Put another field's channels behind one's own."""
@@ -185,6 +193,18 @@ def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor,
     return chosen.flatten(1)
 
 
+def doubling(weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "2*D C 1 k"]:
+    """Return the weights that make two cells of one, as repeating it and convolving does.
+
+    Cells are read as they are, and fewer of them: three in place of five.
+    """
+    outputs, inputs, _, size = weight.shape
+    half = -(-(size // 2) // 2)
+    chosen = _chosen("doubled", size, 2, half).to(weight)
+    found = (weight.reshape(-1, size) @ chosen).view(outputs, inputs, -1, 2)
+    return found.permute(3, 0, 1, 2).reshape(2 * outputs, inputs, 1, -1)
+
+
 @lru_cache(maxsize=256)  # likewise
 def _inside(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
     """Return the rows that stay without the ends of each task."""
@@ -215,11 +235,27 @@ class Kernel:
         return found[1:]
 
 
-def _activated(h: Float[Tensor, "S D"], activation: Activation | None) -> Float[Tensor, "S D"]:
-    """Apply an activation, in place where its derivative can be told from what comes out."""
+def _numbers(function: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
+    """Apply a function of numbers, seen as transposed if they are few: then oneDNN is not asked."""
+    if arguments[0].numel() >= FEW_NUMBERS:
+        return function(*arguments)
+    return function(*(argument.mT for argument in arguments)).mT
+
+
+def gelu_(h: Float[Tensor, "*S D"]) -> Float[Tensor, "*S D"]:
+    """Take GELU in place, where no derivative is needed."""
+    return _numbers(torch.ops.aten.gelu_.default, h)
+
+
+def _activated(
+    h: Float[Tensor, "S D"], activation: Activation | None, *, is_kept: bool
+) -> Float[Tensor, "S D"]:
+    """Apply an activation, in place where what it is applied to need not be kept."""
     if activation is None:
         return h
-    return h.relu_() if activation == "relu" else functional.gelu(h)
+    if activation == "relu":
+        return h.relu_()  # its derivative can be told from what comes out
+    return _numbers(functional.gelu, h) if is_kept else gelu_(h)
 
 
 class _Convolved(torch.autograd.Function):
@@ -236,7 +272,7 @@ class _Convolved(torch.autograd.Function):
         found = reading.product(values, matrix, bias.repeat(reading.shape[2]))
         ctx.save_for_backward(values, matrix, found)
         ctx.activation, ctx.reading = activation, reading
-        return _activated(found, activation)
+        return _activated(found, activation, is_kept=True)
 
     @staticmethod
     @once_differentiable
@@ -248,7 +284,7 @@ class _Convolved(torch.autograd.Function):
         if ctx.activation == "relu":
             grad = torch.ops.aten.threshold_backward.default(grad, found, 0)
         if ctx.activation == "gelu":
-            grad = torch.ops.aten.gelu_backward.default(grad, found)
+            grad = _numbers(torch.ops.aten.gelu_backward.default, grad, found)
         rows, made = reading.shape[0], matrix.shape[1]
         wide = matrix.shape[0] // rows
         given = grad.view(-1, made)

@@ -233,6 +233,8 @@ class _Spread(torch.autograd.Function):
             part.spread(_as_of(amounts, sums), amounts[:, some])
             parts += [(some, part)] if any(ctx.needs_input_grad) else []
         h = amounts.new_empty(batch, *window.shape, channels)
+        if densities > 1:  # many channels are divided where those of the sums lie, outermost
+            h = amounts.new_empty(channels, batch, *window.shape).movedim(0, -1)
         blocks, sums = _blocks(h, densities), window.grid(sums).unflatten(0, (-1, densities))
         blocks[0] = sums[0]
         torch.div(sums[1:], sums[0] + EPSILON, out=blocks[1:])

@@ -28,7 +28,7 @@ from convcnp.training.experiment import EvaluationSettings
 Predict = Callable[[Task], Predictive]
 
 CENSUS = 1000  # simulations whose ends are counted
-BATCH = 64  # objects that are predicted at once
+BATCH = 128  # objects that are predicted at once
 OUTLIER = -10.0  # log-likelihood of the GP below which the paper removes a point
 
 

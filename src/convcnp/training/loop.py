@@ -185,6 +185,10 @@ class _Run:
         )
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
         self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
+        # Looking for them, part by part of a network, takes longer than averaging them.
+        self.weights, self.averages = (
+            [] if m is None else list(m.parameters()) for m in (self.model, self.average)
+        )
         self.state = RunState(self.model, self.optimizer, self.average)
 
     @property
@@ -231,11 +235,10 @@ class _Run:
             self._refuse_divergence("norm of the gradient", norm.item())
         self.optimizer.step()
         self.optimizer.zero_grad()
-        if self.average is not None and self.settings.average is not None:
+        if self.settings.average is not None:
             step = self.progress.step
             decay = min(self.settings.average, (1 + step) / (10 + step))
-            averages, weights = (list(m.parameters()) for m in (self.average, self.model))
-            get_ema_multi_avg_fn(decay)(averages, weights, step)
+            get_ema_multi_avg_fn(decay)(self.averages, self.weights, step)
         self.progress.step += 1
         self.progress.losses.append(loss_value)
 
