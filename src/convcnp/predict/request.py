@@ -214,7 +214,7 @@ class Request(ABC):
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
-            kinds = {} if quantiles is None else moments(found, quantiles)
+            kinds = {} if quantiles is None else moments(found, quantiles, job)
             if samples:
                 kinds |= samples_of(self._curves(job, samples, seed, progress))
             parts.append(pd.DataFrame(answer_columns(job.names, kinds)))
