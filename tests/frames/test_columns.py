@@ -222,3 +222,9 @@ def test_parts_of_the_time_are_no_values_unless_there_are_no_others():
     assert choose_columns(frame).values == ("month",)
     assert choose_columns(frame.assign(v=1.0)).values == ("v",)
     assert choose_columns(frame.assign(v=1.0), Columns.named(value="month")).values == ("month",)
+
+
+def test_what_is_missing_beside_inputs_is_said_of_inputs():
+    frame = pd.DataFrame({"east": [1.0, 2], "north": [3.0, 4]})
+    with pytest.raises(TableError, match="beside the inputs 'east', 'north', but there is no"):
+        choose_columns(frame, Columns((), inputs=("east", "north")))

@@ -231,7 +231,7 @@ def test_curves_of_values_know_errors():
 
 def test_a_value_needs_errors_and_other_words_are_refused(unchecked):
     request = convcnp.load("general").request(measured(), at=[1.0], columns=Columns(errors=("",)))
-    with pytest.raises(SettingError, match=r"got of = 'value' and none .* error="):
+    with pytest.raises(SettingError, match=r"got of='value' and none .* error="):
         request.asked_of("value")
     with pytest.raises(SettingError, match="of must be 'value' or 'measurement', got 'truth'"):
         request.asked_of("truth")

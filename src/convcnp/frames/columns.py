@@ -227,9 +227,10 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
     measured = [c for c in numeric if not is_part(frame[c])]  # parts of the time are no values
     values = named.values or tuple(measured or numeric)
     if not values:
+        beside = f"the inputs {listed(named.inputs)}" if named.inputs else f"the time {time!r}"
         raise TableError(
-            f"Expected a column of numbers beside the time {time!r}, but {_none_of(others)}; name "
-            "one with value=."
+            f"Expected a column of numbers beside {beside}, but {_none_of(others)}; name one with "
+            "value=."
         )
     return Columns(values=values, time=time, group=group)
 

@@ -89,8 +89,8 @@ class Step:
         """Return the times from a first to a last, both included if steps lead there."""
         width = self.width or 28 * _DAY * self.months
         count = (last - first) / width + 1e-9
-        if not 0 <= count < most:
-            raise ValueError(f"{count} steps")
+        if count >= most:
+            raise TableError(f"at= must be at most {most:,} times, got more; take larger steps.")
         times = self.after(axis, first, np.arange(int(count) + 1))
         return times if self.width else times[times <= last]
 

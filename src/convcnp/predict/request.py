@@ -139,8 +139,8 @@ class Request(ABC):
             raise SettingError(f"of must be 'value' or 'measurement', got {what!r}; choose one.")
         if what == "value" and not self.columns.errors:
             raise SettingError(
-                "A value is told from its measurement by standard errors, got of = 'value' and "
-                "none of these; name their column with error=, or leave out of."
+                "A value is told from its measurement by standard errors, got of='value' and none "
+                "of these; name their column with error=, or leave out of=."
             )
         return replace(self, is_of_measurements=what == "measurement")
 
