@@ -228,3 +228,11 @@ def test_what_is_missing_beside_inputs_is_said_of_inputs():
     frame = pd.DataFrame({"east": [1.0, 2], "north": [3.0, 4]})
     with pytest.raises(TableError, match="beside the inputs 'east', 'north', but there is no"):
         choose_columns(frame, Columns((), inputs=("east", "north")))
+
+
+def test_months_beside_each_other_are_said_to_be_series_of_their_own():
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    frame = pd.DataFrame({"Year": range(2000, 2006)} | dict.fromkeys(months, 1.5))
+    with pytest.warns(ConvCNPWarning, match="'Jan', .* and 4 more .* below each other"):
+        assert choose_columns(frame).values == tuple(months)
+    choose_columns(frame, Columns(tuple(months)))  # named: no guess, and no word

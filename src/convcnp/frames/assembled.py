@@ -59,7 +59,7 @@ _CLOCK_FORMATS = (
     *(" %H:%M:%S", " %-H:%M:%S", " %I:%M:%S %p", " %-I:%M:%S %p"),
 )
 _OFFSET = re.compile(r"([+-]\d\d:?\d\d)$")  # of a clock from UTC
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
 _DAY = pd.Timedelta(days=1)
@@ -253,7 +253,7 @@ def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
     values = pd.to_numeric(column, errors="coerce")
     if role == "month" and values.isna().all():
         words = column.astype("string").str.strip().str.lower().str[:3]
-        values = words.map({word: i + 1 for i, word in enumerate(_MONTHS)})
+        values = words.map({word: i + 1 for i, word in enumerate(MONTHS)})
     if role == "quarter" and values.isna().all():
         values = pd.to_numeric(column.astype("string").str.strip().str.extract(_QUARTER)[0])
     return values.astype("float64")
