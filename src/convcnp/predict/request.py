@@ -39,6 +39,7 @@ from convcnp.predict.cautions import (
     Words,
     beyond,
     cautions,
+    rhythms_said,
     seems_positive,
     unbridged,
     unused_season,
@@ -50,7 +51,6 @@ from convcnp.predict.trained import Trained
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
 Of = Literal["value", "measurement"]  # what predictions are of, where errors are known
-_WORTH_SAYING = 0.05  # of a series' variance
 
 
 @dataclass(frozen=True)
@@ -336,12 +336,7 @@ class SeriesRequest(Request):
         task = Task.from_arrays(x, y, x[:1], context_error=job.series.error) if len(x) else None
         found = None if task is None else self.model.rhythms(task)
         for name, rhythms in zip(job.names, found[0] if found else (), strict=False):
-            said = [
-                f"a rhythm of {self.table.axis.duration(r.period)} explains {r.share:.0%}"
-                for r in rhythms
-                if r.share >= _WORTH_SAYING
-            ]
-            yield f"{name}: {' and '.join(said) or 'no rhythm was found'}."
+            yield rhythms_said(name, rhythms, self.table.axis)
 
     @property
     def _many(self) -> str:
