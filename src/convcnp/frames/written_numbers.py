@@ -24,7 +24,7 @@ def read_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
         ...     read_numbers(frame, ".")["sales"].tolist()
         [1234.0, 980.0]
     """
-    found = {}
+    found: dict[str, pd.Series] = {}
     for name in frame.columns:
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
