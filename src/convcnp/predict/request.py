@@ -335,8 +335,9 @@ class SeriesRequest(Request):
         x, y = job.series.x, job.y
         task = Task.from_arrays(x, y, x[:1], context_error=job.series.error) if len(x) else None
         found = None if task is None else self.model.rhythms(task)
-        for name, rhythms in zip(job.names, found[0] if found else (), strict=False):
-            yield rhythms_said(name, rhythms, self.table.axis)
+        counts = (~np.isnan(y)).sum(0).tolist()
+        for name, rhythms, count in zip(job.names, found[0] if found else (), counts, strict=False):
+            yield rhythms_said(name, rhythms, self.table.axis, count)
 
     @property
     def _many(self) -> str:
