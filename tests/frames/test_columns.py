@@ -222,3 +222,17 @@ def test_parts_of_the_time_are_no_values_unless_there_are_no_others():
     assert choose_columns(frame).values == ("month",)
     assert choose_columns(frame.assign(v=1.0)).values == ("v",)
     assert choose_columns(frame.assign(v=1.0), Columns.named(value="month")).values == ("month",)
+
+
+def test_what_is_missing_beside_inputs_is_said_of_inputs():
+    frame = pd.DataFrame({"east": [1.0, 2], "north": [3.0, 4]})
+    with pytest.raises(TableError, match="beside the inputs 'east', 'north', but there is no"):
+        choose_columns(frame, Columns((), inputs=("east", "north")))
+
+
+def test_months_beside_each_other_are_said_to_be_series_of_their_own():
+    months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    frame = pd.DataFrame({"Year": range(2000, 2006)} | dict.fromkeys(months, 1.5))
+    with pytest.warns(ConvCNPWarning, match="'Jan', .* and 4 more .* below each other"):
+        assert choose_columns(frame).values == tuple(months)
+    choose_columns(frame, Columns(tuple(months)))  # named: no guess, and no word

@@ -129,3 +129,10 @@ def test_many_series_look_at_the_calendar_once(monkeypatch):
     series = table(np.tile(times, 50), id=np.repeat(np.arange(50), 4))
     assert ahead(series, "2") == [["2020-05-31", "2020-06-30"]] * 50
     assert len(seen) == 1
+
+
+def test_steps_of_decimals_are_written_as_decimals():
+    series = table([802.0, 802.335, 802.67, 803.005])
+    assert times_ahead(series, "3").x.tolist() == [803.34, 803.675, 804.01]
+    (asked,) = (series_targets(series, TargetText("0:0.4:0.1")).inputs.x,)
+    assert asked.tolist() == [0, 0.1, 0.2, 0.3, 0.4]

@@ -173,3 +173,17 @@ def test_a_text_tells_gaps_numbers_steps_and_files_apart(tmp_path):
 def test_a_single_row_is_told_that_it_shows_no_steps():
     with pytest.raises(TableError, match="two times of a series at least, to know its steps"):
         series_targets(table(t=[0.0], v=[1.0]), TargetText("+3"))
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        ("9:1:1", "at= must stop after its start, got '9' and '1'; exchange them"),
+        ("2020-01-01..2020-02-01..1d", "at times like those of 't', such as 0, got '2020-01-01'"),
+        ("0:1e9:1e-9", r"at= must be at most 20,000,000 times, got more; take larger steps"),
+        ("0:9:1d", "at= must be gaps, a number of times"),
+    ],
+)
+def test_a_range_that_cannot_be_says_why(at, said):
+    with pytest.raises(TableError, match=said):
+        series_targets(table(t=[0, 1, 2, 3], v=[1.0, 2, 3, 4]), TargetText(at))

@@ -47,3 +47,11 @@ def test_tables_with_such_numbers_are_read():
             frame = parse_table(content, "t.csv").frame
         assert frame.iloc[0, 1] == first
         assert np.isnan(frame.iloc[1, 1])
+
+
+def test_a_stray_word_among_decimal_commas_leaves_the_others_numbers():
+    frame = pd.DataFrame({"v": ["2,5", "-3,25", "4", "x"], "name": ["a,b", "c", "1,5", "d"]})
+    read = read_numbers(frame, ",")
+    assert read["v"].tolist() == ["2.5", "-3.25", "4", "x"]
+    assert read["name"].tolist() == frame["name"].tolist()
+    assert read_numbers(frame, ".")["v"].tolist() == frame["v"].tolist()

@@ -53,6 +53,8 @@ def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     assert [line.get_ydata().tolist() for line in samples] == [
         own[f"v_sample{i}"].tolist() for i in (1, 2)
     ]
+    named = [text.get_text() for text in panels[0].get_legend().get_texts()]
+    assert named == ["mean and 90 % band", "observed", "coherent samples"]
     # The curve passes through what was predicted.
     times, mean = band.get_data()
     place = np.searchsorted(times, [1.0, 2.0])
@@ -111,3 +113,31 @@ def test_what_lies_ahead_is_enlarged_under_its_name_and_dates_are_short(drawn):
     labels = [label.get_text() for label in whole.get_xticklabels()]
     assert labels
     assert max(map(len, labels)) <= 4
+
+
+def test_no_more_is_drawn_ahead_than_was_asked_for(drawn):
+    t = np.arange(1500.0)
+    request = convcnp.load("general").request(pd.DataFrame({"t": t, "v": np.sin(t / 9)}), "+20")
+    pictures.draw_series(request, request.predict())
+    _, ahead = drawn[0].axes
+    assert ahead.lines[0].get_xdata().max() == pytest.approx(1519)
+
+
+@pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
+def test_an_axis_of_numbers_is_named_and_the_legend_covers_nothing(drawn):
+    request = convcnp.load("general").request(TABLE, [1.5])
+    pictures.draw_series(request, request.predict())
+    page = drawn[0]
+    assert [axes.get_xlabel() for axes in page.axes] == ["", "", "t"]
+    page.canvas.draw()
+    panel, legend = page.axes[0], page.axes[0].get_legend()
+    assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
+
+
+def test_a_mean_outside_its_own_band_gives_way_to_the_median(drawn):
+    frame = pd.DataFrame({"t": np.r_[0.0:20, 30:50], "v": 7.0})
+    request = convcnp.load("general").request(frame)
+    pictures.draw_series(request, request.predict())
+    curve = drawn[0].axes[0].lines[0]
+    assert curve.get_label() == "median and 90 % band"
+    assert np.abs(curve.get_ydata() - 7).max() < 1e-3

@@ -9,6 +9,7 @@ import pytest
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
 from convcnp.frames.time_axis import TimeAxis
+from convcnp.models.base import Rhythm
 from convcnp.models.cnp import CNP
 from convcnp.predict.batches import Predictions
 from convcnp.predict.cautions import (
@@ -16,6 +17,7 @@ from convcnp.predict.cautions import (
     SERIES,
     beyond,
     cautions,
+    rhythms_said,
     seems_positive,
     unbridged,
     unused_season,
@@ -114,3 +116,14 @@ def test_values_are_near_zero_if_many_are():
     assert seems_positive(np.abs(np.sin(np.arange(50.0))))
     for y in (np.arange(50.0) - 1, np.arange(100.0, 150.0), np.zeros(50), np.arange(3.0)):
         assert not seems_positive(y)
+
+
+def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():
+    axis = TimeAxis.of(pd.Series([1.0, 2.0]))
+    found = [Rhythm(12.0, 0.53), Rhythm(3.5, 0.2), Rhythm(2.0, 0.01)]
+    assert rhythms_said("v", found, axis, 100) == (
+        "v: a rhythm of 12 explains 53% and a rhythm of 3.5 explains 20% of the variance."
+    )
+    assert rhythms_said("v", found[2:], axis, 100) == "v: no rhythm was found."
+    few = rhythms_said("v", found[:1], axis, 12)
+    assert few.endswith("53% of the variance, which may be chance: there are 12 values.")

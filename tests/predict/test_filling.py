@@ -114,6 +114,8 @@ def test_points_in_the_plane_are_filled(own_points):
     assert np.isfinite(done["depth"]).all()
     with pytest.raises(SettingError, match="A longest gap is one in time"):
         predictor.fill(frame, max_gap=1)
+    with pytest.raises(SettingError, match="A longest gap is one in time"):
+        predictor.fill(frame.dropna(), max_gap=1)
 
 
 def test_years_without_rows_are_left_as_they_are(general):
@@ -136,3 +138,8 @@ def test_many_columns_are_listed_by_the_first(general):
     frame = pd.DataFrame({"day": days, **{f"v{i}": np.arange(5.0) for i in range(12)}})
     said = fill(general.request(frame)).description
     assert "'v7' and 4 more over 'day'" in said
+
+
+def test_a_longest_gap_that_is_none_is_refused_where_nothing_is_missing(general):
+    with pytest.raises(SettingError, match=r"longest gap must be a positive number.*'banana'"):
+        general.fill(pd.DataFrame({"t": [0.0, 1, 2], "v": [1.0, 2, 3]}), max_gap="banana")

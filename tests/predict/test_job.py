@@ -21,3 +21,12 @@ def test_values_between_limits_are_seen_freely_and_come_back():
     assert JOB.back(Y) is Y
     with pytest.raises(SettingError, match="from 2 to inf"):
         JOB.within(Limits(2.0))
+
+
+def test_what_lies_nearer_to_a_bound_than_values_on_it_are_seen_is_on_it():
+    near = np.array([[1e-6], [0.5]])
+    assert JOB.within(Limits(0.0)).on_bounds(near).tolist() == [[0.0], [0.5]]
+    assert JOB.within(Limits(-1.0, 9.0)).on_bounds(9 - near).tolist() == [[9.0], [8.5]]
+    # No value lies on this bound.
+    assert JOB.within(Limits(-1.0, 9.0)).on_bounds(near - 1).tolist() == (near - 1).tolist()
+    assert JOB.on_bounds(near) is near

@@ -139,6 +139,14 @@ def test_answers_stay_between_bounds_and_scores_are_of_the_density_there(general
         general.predict(seen, lower=1.0)
 
 
+def test_a_band_of_counts_holds_the_zeros_that_are_most_of_them(general):
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"t": np.arange(150.0), "v": random.poisson(0.5, 150)})
+    answer = general.predict(frame.drop(index=range(70, 90)), lower=0)
+    hidden = frame.loc[70:89, "v"].to_numpy()
+    assert ((hidden >= answer["v_q05"]) & (hidden <= answer["v_q95"])).mean() >= 0.85
+
+
 def test_bounds_are_suggested_where_values_are_near_zero(general):
     t = np.arange(20.0)
     assert "positive=True" in general.request((t, t)).remarks[0]
@@ -223,7 +231,7 @@ def test_curves_of_values_know_errors():
 
 def test_a_value_needs_errors_and_other_words_are_refused(unchecked):
     request = convcnp.load("general").request(measured(), at=[1.0], columns=Columns(errors=("",)))
-    with pytest.raises(SettingError, match=r"got of = 'value' and none .* error="):
+    with pytest.raises(SettingError, match=r"got of='value' and none .* error="):
         request.asked_of("value")
     with pytest.raises(SettingError, match="of must be 'value' or 'measurement', got 'truth'"):
         request.asked_of("truth")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import warnings
 from collections.abc import Sequence
@@ -46,12 +47,19 @@ _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
     *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%b %Y", "%B %Y", "%b. %Y", "%m/%Y"),
-    *("%b-%y", "%b-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%-m/%-d/%Y", "%-d/%-m/%Y"),
-    *("%-d.%-m.%Y", "%-m/%-d/%y", "%-m/%-d/%Y %-H:%M", "%-d/%-m/%Y %-H:%M", "%-d.%-m.%Y %-H:%M"),
-    *("%m/%d/%Y %I:%M %p", "%-m/%-d/%Y %-I:%M %p", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%dT%H:%M:%SZ"),
+    *("%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE_FORMATS = (
+    *("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y", "%-m/%-d/%y", "%-d/%-m/%y", "%-d.%-m.%y"),
+    *("%m/%d/%Y", "%-m/%-d/%Y", "%-d/%-m/%Y", "%-d.%-m.%Y"),
+)
+_CLOCK_FORMATS = (
+    *("", " %H:%M", " %-H:%M", " %I:%M %p", " %-I:%M %p"),
+    *(" %H:%M:%S", " %-H:%M:%S", " %I:%M:%S %p", " %-I:%M:%S %p"),
+)
+_OFFSET = re.compile(r"([+-]\d\d:?\d\d)$")  # of a clock from UTC
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
 _DAY = pd.Timedelta(days=1)
@@ -245,7 +253,7 @@ def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
     values = pd.to_numeric(column, errors="coerce")
     if role == "month" and values.isna().all():
         words = column.astype("string").str.strip().str.lower().str[:3]
-        values = words.map({word: i + 1 for i, word in enumerate(_MONTHS)})
+        values = words.map({word: i + 1 for i, word in enumerate(MONTHS)})
     if role == "quarter" and values.isna().all():
         values = pd.to_numeric(column.astype("string").str.strip().str.extract(_QUARTER)[0])
     return values.astype("float64")
@@ -276,11 +284,31 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
         warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
         day_first = is_day_first(like)
     guess = guess_datetime_format(str(texts.iloc[0]), dayfirst=day_first)
+    if times.dt.tz is not None and texts.str.extract(_OFFSET)[0].notna().all():
+        return _with_offsets(like, times, (guess or "%Y-%m-%dT%H:%M:%S").removesuffix("%z"))
     dates = parsed_dates(texts, day_first)
-    for written in (*([guess] if guess else []), *_FORMATS):
+    dated = map("".join, itertools.product(_DATE_FORMATS, _CLOCK_FORMATS))
+    for written in (*([guess] if guess else []), *_FORMATS, *dated):
         if (_formatted(dates, written) == texts).all():
             return _formatted(times, written)
     return _formatted(times, guess or "%Y-%m-%d %H:%M:%S")
+
+
+def _with_offsets(like: pd.Series, times: pd.Series, written: str) -> pd.Series:
+    """Write times in a format, each with the offset of the row before it in time."""
+    texts = like.dropna().astype("string").str.strip()
+    known = (
+        pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce").dropna().sort_values()
+    )
+    offsets = texts[known.index].str.extract(_OFFSET)[0].to_numpy()
+    place = np.maximum(known.searchsorted(times.dt.tz_convert("UTC"), side="right") - 1, 0)
+    return pd.Series(
+        [
+            time.tz_convert(offset).strftime(written) + offset
+            for time, offset in zip(times, offsets[place], strict=True)
+        ],
+        index=times.index,
+    )
 
 
 def _formatted(times: pd.Series, written: str) -> pd.Series:

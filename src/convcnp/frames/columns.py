@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
@@ -10,8 +11,8 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import TableError, did_you_mean
-from convcnp.frames.assembled import has_time, is_part, parts_of
+from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
+from convcnp.frames.assembled import MONTHS, has_time, is_part, parts_of
 from convcnp.frames.guesses import (
     check_times_differ,
     counts_rows,
@@ -22,6 +23,8 @@ from convcnp.frames.guesses import (
 )
 from convcnp.frames.kinds import is_numeric
 from convcnp.frames.reading import plain_name
+
+_ENOUGH_MONTHS = 6  # columns named after different ones
 
 
 class ColumnNames(TypedDict, total=False):
@@ -226,12 +229,27 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
     numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
     measured = [c for c in numeric if not is_part(frame[c])]  # parts of the time are no values
     values = named.values or tuple(measured or numeric)
+    if not named.values:
+        _say_if_months(values)
     if not values:
+        beside = f"the inputs {listed(named.inputs)}" if named.inputs else f"the time {time!r}"
         raise TableError(
-            f"Expected a column of numbers beside the time {time!r}, but {_none_of(others)}; name "
-            "one with value=."
+            f"Expected a column of numbers beside {beside}, but {_none_of(others)}; name one with "
+            "value=."
         )
     return Columns(values=values, time=time, group=group)
+
+
+def _say_if_months(values: Sequence[str]) -> None:
+    """Say that columns named after months are not taken for one series."""
+    months = [name for name in values if str(name).strip().lower()[:3] in MONTHS]
+    if len({str(name).strip().lower()[:3] for name in months}) >= _ENOUGH_MONTHS:
+        warnings.warn(
+            f"{listed(months)} are named after months, and each is predicted on its own, over the "
+            "years. If they are one series, put them below each other, with a column of months.",
+            ConvCNPWarning,
+            stacklevel=4,
+        )
 
 
 def _none_of(others: Sequence[str]) -> str:

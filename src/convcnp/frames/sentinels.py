@@ -35,8 +35,8 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
             count = int(is_missing.sum())
             warnings.warn(
                 f"{name!r}: {numbers}, far from the other values and in {count:,} of "
-                f"{len(column):,} rows, is read as missing; name what stands for missing values, "
-                'or "none".',
+                f"{len(column):,} rows, is read as missing; name what stands for missing values "
+                'with missing=, or "none" to keep them.',
                 ConvCNPWarning,
                 stacklevel=4,
             )

@@ -24,6 +24,7 @@ _WEEKS = ("week", "weeks", "w", "W")
 _DAY = 86400.0  # seconds
 _MOST_AHEAD = 10**6  # times of a series
 _HOURS_OF_A_WEEK = 168
+_DIGITS, _DECIMALS = 15, 1e15  # that a float holds, and where it holds no other
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Step:
         days = self.width / _DAY
         if not self.months and (zone is None or days % 1 or not days):
             after: np.ndarray = start + self.width * counts
-            return after
+            return after if axis.dtype.kind in "mM" else _as_decimals(after)
         # On calendars and clocks, as months and the days of a change of clocks differ.
         first = axis.times(np.array([start]))[0].tz_localize(None)
         if not self.months:
@@ -89,10 +90,19 @@ class Step:
         """Return the times from a first to a last, both included if steps lead there."""
         width = self.width or 28 * _DAY * self.months
         count = (last - first) / width + 1e-9
-        if not 0 <= count < most:
-            raise ValueError(f"{count} steps")
+        if count >= most:
+            raise TableError(f"at= must be at most {most:,} times, got more; take larger steps.")
         times = self.after(axis, first, np.arange(int(count) + 1))
         return times if self.width else times[times <= last]
+
+
+def _as_decimals(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers without what sums of decimals leave behind the fifteenth digit."""
+    largest = np.abs(numbers).max(initial=0.0)
+    if not 0 < largest < _DECIMALS:
+        return numbers
+    rounded: np.ndarray = np.round(numbers, _DIGITS - 1 - int(np.floor(np.log10(largest))))
+    return rounded
 
 
 def _positive(number: float) -> float:

@@ -90,8 +90,8 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
         start, stop, step = text.split("..") if ".." in text else text.split(":")
         return _even_steps(table, start.strip(), stop.strip(), step.strip())
     except (ValueError, OverflowError) as error:
-        if ahead is not None and isinstance(error, TableError):
-            raise  # it says itself what is missing
+        if isinstance(error, TableError):
+            raise  # it says itself what is wrong
         expected = (
             "ahead= must be a number of steps, or a time with a unit such as 14d or 3 months"
             if ahead is not None
@@ -103,7 +103,18 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
 
 
 def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:
-    first, last = table.axis.numbers(pd.Series([start, stop], name=table.time))
+    try:
+        first, last = table.axis.numbers(pd.Series([start, stop], name=table.time))
+    except TableError as error:
+        like = table.axis.times(table.series.x[:1])[0]
+        raise TableError(
+            f"at= must start and stop at times like those of {table.time!r}, such as {like}, got "
+            f"{start!r} and {stop!r}; check them, and write START..STOP..STEP if they hold colons."
+        ) from error
+    if last < first:
+        raise TableError(
+            f"at= must stop after its start, got {start!r} and {stop!r}; exchange them."
+        )
     return table.axis.times(Step.read(step, table.axis).through(table.axis, first, last, MOST))
 
 

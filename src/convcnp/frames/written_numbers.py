@@ -8,8 +8,10 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
 
+_MOST = 0.5  # of the cells: the others are stray words, and complained about where they are used
 _NOTHING = ("-", "--", "—", "\u2013", ".", "..", "...", "?", "*")
 _MONEY = r"[$\u20ac\u00a3\u00a5]"
+_WITH_COMMA = r"[-+]?\d+,\d*"
 _GROUPS = {".": r"[, '\u00a0\u202f\u2019]", ",": r"[. '\u00a0\u202f\u2019]"}  # by decimal sign
 
 
@@ -22,16 +24,28 @@ def read_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
         ...     read_numbers(frame, ".")["sales"].tolist()
         [1234.0, 980.0]
     """
-    found = {}
+    found: dict[str, pd.Series] = {}
     for name in frame.columns:
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
         texts = frame[name].dropna().astype("string").str.strip()
         values = _values(texts, decimal)
+        if values is None and decimal == ",":
+            found |= _commas_among_words(frame[name])
         if values is not None:
             _say(str(name), texts, values)
             found[name] = values.reindex(frame.index)
     return frame.assign(**found) if found else frame
+
+
+def _commas_among_words(column: pd.Series) -> dict[str, pd.Series]:
+    """Return a column of numbers with some words, decimal points in place of commas."""
+    texts = column.dropna().astype("string").str.strip()
+    is_number = texts.str.fullmatch(rf"{_WITH_COMMA}|[-+]?\d+")
+    if not len(texts) or is_number.mean() <= _MOST or not texts.str.fullmatch(_WITH_COMMA).any():
+        return {}
+    points = texts.where(~is_number, texts.str.replace(",", ".", regex=False))
+    return {str(column.name): points.astype(object).reindex(column.index)}
 
 
 def _values(texts: pd.Series, decimal: str) -> pd.Series | None:

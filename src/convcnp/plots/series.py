@@ -19,6 +19,7 @@ from convcnp.predict.request import Request, SeriesRequest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _PANELS = 6  # of a page
 _LONGEST_NAME = 60  # characters
@@ -47,7 +48,8 @@ def draw_series(
 ) -> list[bytes]:
     """Draw series and value columns: observations, the mean, the 90 % band, and gaps enlarged.
 
-    Six panels are a page: of one PDF, or a file each of other forms.
+    Six panels are a page: of one PDF, or a file each of other forms. Where a mean lies outside its
+    own band, medians are drawn instead.
 
     Args:
         answer: What was predicted for the request; samples in it are drawn as well.
@@ -59,7 +61,8 @@ def draw_series(
     shown = _with_curves(request, panels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
-        bands = shown.answer(QUANTILES)
+        bands = shown.answer((*QUANTILES, 0.5))
+    middle = _middle(bands, table.columns.values)
     pages = []
     for start in range(0, len(panels), _PANELS):
         page = panels[start : start + _PANELS]
@@ -67,8 +70,9 @@ def draw_series(
         pages.append(new_figure(len(page), 1, width=9.0, height=2.8, share=is_whole))
         for axes, panel in zip(pages[-1].axes, page, strict=True):
             band = bands.iloc[shown.targets.rows(panel.series)]
-            _draw_panel(axes, request, panel, band, answer)
-        pages[-1].axes[0].legend(loc="best", frameon=False, fontsize="small")
+            _draw_band(axes, _within(band, table, panel), table.time, panel.value, middle)
+            _draw_panel(axes, request, panel, answer)
+        _name_marks(pages[-1], table)
     return as_pictures(pages, form)
 
 
@@ -83,9 +87,34 @@ def _shown(panels: list[_Panel], most: int) -> list[_Panel]:
     return panels[:most]
 
 
-def _draw_panel(
-    axes: Axes, request: SeriesRequest, panel: _Panel, band: pd.DataFrame, answer: pd.DataFrame
-) -> None:
+def _middle(bands: pd.DataFrame, values: Sequence[str]) -> str:
+    """Return what is drawn: the mean, or, where one lies outside its band, the median."""
+    low, high = map(quantile_name, QUANTILES)
+    outside = (
+        (bands[f"{v}_mean"] < bands[f"{v}_{low}"]) | (bands[f"{v}_mean"] > bands[f"{v}_{high}"])
+        for v in values
+    )
+    return "median" if any(rows.any() for rows in outside) else "mean"
+
+
+def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFrame:
+    """Return the rows of a band that a panel shows."""
+    if panel.part is None:
+        return band
+    low, high = table.axis.times(np.array(panel.part))
+    return band[(band[table.time] >= low) & (band[table.time] <= high)]
+
+
+def _name_marks(page: Figure, table: SeriesTable) -> None:
+    """Name lines and marks above the panels, where they cover nothing, and numbers below."""
+    page.axes[0].legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, fontsize="small"
+    )
+    if table.axis.dtype.kind != "M":  # dates name themselves
+        page.axes[-1].set_xlabel(shortened(table.time, _LONGEST_NAME), parse_math=False)
+
+
+def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.DataFrame) -> None:
     table, i, value = request.table, panel.series, panel.value
     rows = table.series.rows(i)
     channel, errors = table.columns.values.index(value), table.series.error
@@ -97,13 +126,10 @@ def _draw_panel(
         low, high = panel.part
         inside = (x >= low) & (x <= high)
         x, y, error = x[inside], y[inside], error[inside]
-        edges = table.axis.times(np.array([low, high]))
-        band = band[(band[table.time] >= edges[0]) & (band[table.time] <= edges[1])]
         inside = (asked >= low) & (asked <= high)
         asked, answer = asked[inside], answer[inside]
     kept = _thinned(x, y)
     label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
-    _draw_band(axes, band, table.time, value)
     times = table.axis.times(x[kept])
     axes.plot(times, y[kept], "o", color=BLACK, markersize=2.5, label=label)
     if error.any():
@@ -195,18 +221,19 @@ def _narrow_gaps(request: SeriesRequest, i: int) -> list[tuple[float, float]]:
     runs = np.split(times, np.flatnonzero(np.diff(times) > 3 * step) + 1)
     runs = [run for run in runs if np.ptp(run) < _NARROW * span]
     longest = sorted(sorted(runs, key=np.ptp)[-_ZOOMED:], key=lambda run: run[0])
+    last = max(own[-1], times[-1])  # nothing was asked for beyond
     return [
-        (run[0] - room, run[-1] + room)
+        (run[0] - room, min(run[-1] + room, last))
         for run in longest
         if (room := _AROUND * max(float(np.ptp(run)), 10 * step))
     ]
 
 
-def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str) -> None:
+def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str, middle: str) -> None:
     low, high = (band[f"{value}_{quantile_name(level)}"] for level in QUANTILES)
     axes.fill_between(band[time], low, high, color=BLUE, alpha=0.2, linewidth=0)
-    mean = band[f"{value}_mean"]
-    axes.plot(band[time], mean, color=BLUE, linewidth=1.2, label="mean and 90 % band")
+    curve = band[f"{value}_{'mean' if middle == 'mean' else quantile_name(0.5)}"]
+    axes.plot(band[time], curve, color=BLUE, linewidth=1.2, label=f"{middle} and 90 % band")
 
 
 def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, value: str) -> None:
@@ -220,6 +247,8 @@ def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, va
         for name in names:
             part = answer.iloc[rows]
             axes.plot(part[time], part[name], color=ORANGE, linewidth=0.6, alpha=0.7)
+    if names:
+        axes.lines[-1].set_label("coherent samples")  # one of them, for all
 
 
 def _fine(x: np.ndarray, low: float, high: float) -> np.ndarray:

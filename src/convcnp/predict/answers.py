@@ -12,6 +12,7 @@ import pandas as pd
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.columns import Columns
 from convcnp.predict.batches import Predictions
+from convcnp.predict.job import Job
 
 QUANTILES = (0.05, 0.95)
 _DIGITS = 4  # of the standard deviation
@@ -66,16 +67,23 @@ def _tails(level: float, named: float) -> tuple[tuple[float, float], tuple[float
     return (level, named), (1 - level, 1 - named)
 
 
-def moments(found: Predictions, quantiles: Sequence[float]) -> dict[str, np.ndarray]:
+def moments(
+    found: Predictions, quantiles: Sequence[float], job: Job | None = None
+) -> dict[str, np.ndarray]:
     """Return means, standard deviations and quantiles (rows, Dy), by the endings of their columns.
 
     Rows without a prediction are NaN.
+
+    Args:
+        job: What was predicted, which may know bounds and values on them.
     """
     predictive = found.predictive
-    kinds = {"mean": predictive.mean, "std": predictive.stddev}
-    kinds |= {quantile_name(level): predictive.quantile(level) for level in quantiles}
+    kinds = {"mean": predictive.mean[0].numpy(), "std": predictive.stddev[0].numpy()}
+    for level in quantiles:
+        values = predictive.quantile(level)[0].numpy()
+        kinds[quantile_name(level)] = values if job is None else job.on_bounds(values)
     is_answered = found.is_answered.numpy()[:, None]
-    return {kind: np.where(is_answered, part[0].numpy(), np.nan) for kind, part in kinds.items()}
+    return {kind: np.where(is_answered, part, np.nan) for kind, part in kinds.items()}
 
 
 def samples_of(curves: np.ndarray) -> dict[str, np.ndarray]:

@@ -180,8 +180,8 @@ def held_out_images(predictor: Predictor, path: Path) -> ImageFolder:
     trained = predictor.source
     if not isinstance(trained, PixelSource):
         raise ShapeError(
-            f"{predictor.name!r} is no model of images, but {path} holds images; give it a table, "
-            "or choose a model that was trained on images."
+            f"{predictor.name!r} is no model of images, but {path} is a folder or zip file, as of "
+            "images; give it a table, or choose a model that was trained on images."
         )
     digest = read_images(path).digest
     if not isinstance(trained, ImageFolder):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
 from convcnp.frames.time_axis import TimeAxis
+from convcnp.models.base import Rhythm
 from convcnp.predict.baselines import season_of
 from convcnp.predict.batches import Predictions
 
@@ -18,6 +19,8 @@ _FAR = 1.0  # spans of a series, beyond its ends
 _ENOUGH = 8  # values to tell whether they are bounded, or what a series is like
 _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
+_TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
+_WORTH_SAYING = 0.05  # of a series' variance
 _NOISE = 0.8  # spread of the steps, over that of independent values: nothing could be bridged
 
 
@@ -149,6 +152,26 @@ def unused_season(
                 f"sees {axis.duration(sees)} to either side."
             )
             return
+
+
+def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: int) -> str:
+    """Say which rhythms were found in a series of so many values, and how much each explains.
+
+    Example:
+        >>> import pandas as pd
+        >>> axis = TimeAxis.of(pd.Series([1.0, 2.0]))
+        >>> rhythms_said("v", [Rhythm(12.0, 0.9)], axis, 100)
+        'v: a rhythm of 12 explains 90% of the variance.'
+    """
+    said = [
+        f"a rhythm of {axis.duration(rhythm.period)} explains {rhythm.share:.0%}"
+        for rhythm in rhythms
+        if rhythm.share >= _WORTH_SAYING
+    ]
+    if not said:
+        return f"{name}: no rhythm was found."
+    doubt = f", which may be chance: there are {count} values" if count < _TELLING else ""
+    return f"{name}: {' and '.join(said)} of the variance{doubt}."
 
 
 def seems_positive(y: np.ndarray) -> bool:

@@ -86,6 +86,7 @@ def fill(
     """
     frame = request.container.frame
     names = _filled_names(request, frame)
+    longest = None if max_gap is None else _longest(request.table, max_gap)
     new = _new_rows(request.table, frame)
     position = np.concatenate([np.arange(len(frame)), new.pop("position")])
     whole = _with_rows(frame, new.drop(columns="series"), names)
@@ -102,7 +103,7 @@ def fill(
     content: dict[str, Any] = {}
     wanted = missing.copy()
     if len(asked):
-        answer, short = _answered(request, whole.iloc[asked], names, max_gap, progress)
+        answer, short = _answered(request, whole.iloc[asked], names, longest, progress)
         medians = np.full(missing.shape, np.nan)
         medians[asked] = answer
         wanted[asked] &= short
@@ -209,33 +210,31 @@ def _answered(
     request: Request,
     asked: pd.DataFrame,
     names: list[str],
-    max_gap: str | float | None,
+    longest: float | None,
     progress: Progress,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the medians of asked rows (rows, values), and whether their gaps are short enough."""
     table = request.table
     asked = asked.reset_index(drop=True)
     if isinstance(table, PointsTable):
-        if max_gap is not None:
-            raise SettingError(
-                f"A longest gap is one in time, got {max_gap} for points in the plane; leave it "
-                "out."
-            )
         targets = point_targets(table, asked)
     else:
         targets = series_targets(table, asked)
     answer = request.at(targets).answer((0.5,), progress=progress)
     medians = answer[[f"{name}_{quantile_name(0.5)}" for name in names]].to_numpy()
     short = np.ones(medians.shape, dtype=bool)
-    if max_gap is not None:
+    if longest is not None:
         assert isinstance(table, SeriesTable) and targets.order is not None
-        longest = _longest(table, max_gap)
         channels = [table.columns.values.index(name) for name in names]
         short[targets.order] = gap_lengths(table, targets.inputs)[:, channels] <= longest
     return medians, short
 
 
-def _longest(table: SeriesTable, max_gap: str | float) -> float:
+def _longest(table: SeriesTable | PointsTable, max_gap: str | float) -> float:
+    if isinstance(table, PointsTable):
+        raise SettingError(
+            f"A longest gap is one in time, got {max_gap} for points in the plane; leave it out."
+        )
     try:
         step = Step.read(str(max_gap).strip(), table.axis)
     except (ValueError, OverflowError) as error:

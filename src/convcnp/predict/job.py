@@ -19,6 +19,7 @@ class Job:
         channels: The columns by their numbers.
         y: Outputs (R, Dy) as the model is given them.
         bounds: Between which the user's values lie, if they do.
+        edges: What lies below the first or above the second (2, Dy) is on a bound.
     """
 
     channels: list[int]
@@ -26,6 +27,7 @@ class Job:
     series: Ragged
     y: np.ndarray
     bounds: Bounds | None = None
+    edges: np.ndarray | None = None
 
     def within(self, limits: Limits) -> Job:
         """Return values that lie between limits as a model sees them, which knows of none."""
@@ -36,7 +38,9 @@ class Job:
         if series.error is not None:  # to first order
             slope = bounds.log_slope(y).exp().nan_to_num().numpy()
             series = replace(series, error=series.error * slope)
-        return replace(self, y=bounds.free(y).numpy(), bounds=bounds, series=series)
+        edges = np.stack([_edge(y, bounds, limits.lower), _edge(y, bounds, limits.upper)])
+        free = bounds.free(y).numpy()
+        return replace(self, y=free, bounds=bounds, series=series, edges=edges)
 
     def asked(self, inputs: Ragged, is_of_measurements: bool) -> Ragged:
         """Return the inputs asked for, if of measurements with the median errors of their series.
@@ -58,9 +62,27 @@ class Job:
                 typical[i, channel] = np.median(known) if len(known) else 0.0
         return replace(inputs, error=typical[inputs.owners])
 
+    def on_bounds(self, y: np.ndarray) -> np.ndarray:
+        """Return values in the user's units; what the model cannot tell from a bound is on it.
+
+        Values on a bound are given to the model a little away from it, so that a band which ends
+        between the two holds them.
+        """
+        if self.bounds is None or self.edges is None:
+            return y
+        y = np.where(y < self.edges[0], self.bounds.lower, y)
+        return np.where(y > self.edges[1], self.bounds.upper, y)
+
     def back(self, y: np.ndarray) -> np.ndarray:
         """Return what the model was given, or drew, in the user's units."""
         if self.bounds is None:
             return y
         bounded: np.ndarray = self.bounds.bounded(torch.from_numpy(y)).numpy()
         return bounded
+
+
+def _edge(y: torch.Tensor, bounds: Bounds, limit: float) -> np.ndarray:
+    """Return how values on a limit are seen (Dy,), in the user's units; the limit if none is."""
+    seen = bounds.bounded(bounds.free(torch.full(y.shape[1:], limit, dtype=torch.float64)))
+    edge: np.ndarray = torch.where((y == limit).any(0), seen, limit).numpy()
+    return edge

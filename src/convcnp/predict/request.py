@@ -39,6 +39,7 @@ from convcnp.predict.cautions import (
     Words,
     beyond,
     cautions,
+    rhythms_said,
     seems_positive,
     unbridged,
     unused_season,
@@ -50,7 +51,6 @@ from convcnp.predict.trained import Trained
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
 Of = Literal["value", "measurement"]  # what predictions are of, where errors are known
-_WORTH_SAYING = 0.05  # of a series' variance
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,8 @@ class Request(ABC):
             raise SettingError(f"of must be 'value' or 'measurement', got {what!r}; choose one.")
         if what == "value" and not self.columns.errors:
             raise SettingError(
-                "A value is told from its measurement by standard errors, got of = 'value' and "
-                "none of these; name their column with error=, or leave out of."
+                "A value is told from its measurement by standard errors, got of='value' and none "
+                "of these; name their column with error=, or leave out of=."
             )
         return replace(self, is_of_measurements=what == "measurement")
 
@@ -214,7 +214,7 @@ class Request(ABC):
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
-            kinds = {} if quantiles is None else moments(found, quantiles)
+            kinds = {} if quantiles is None else moments(found, quantiles, job)
             if samples:
                 kinds |= samples_of(self._curves(job, samples, seed, progress))
             parts.append(pd.DataFrame(answer_columns(job.names, kinds)))
@@ -335,13 +335,9 @@ class SeriesRequest(Request):
         x, y = job.series.x, job.y
         task = Task.from_arrays(x, y, x[:1], context_error=job.series.error) if len(x) else None
         found = None if task is None else self.model.rhythms(task)
-        for name, rhythms in zip(job.names, found[0] if found else (), strict=False):
-            said = [
-                f"a rhythm of {self.table.axis.duration(r.period)} explains {r.share:.0%}"
-                for r in rhythms
-                if r.share >= _WORTH_SAYING
-            ]
-            yield f"{name}: {' and '.join(said) or 'no rhythm was found'}."
+        counts = (~np.isnan(y)).sum(0).tolist()
+        for name, rhythms, count in zip(job.names, found[0] if found else (), counts, strict=False):
+            yield rhythms_said(name, rhythms, self.table.axis, count)
 
     @property
     def _many(self) -> str:
