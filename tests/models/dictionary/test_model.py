@@ -156,6 +156,25 @@ def test_a_broken_twin_without_periods_loses_the_sine(model, monkeypatch):
     assert ((found.mean[0, :, 0].numpy() - truth) ** 2).mean() > 0.1
 
 
+def wandering(x: np.ndarray, length: float, seed: int) -> np.ndarray:
+    """Draw a Matern-3/2 process."""
+    lag = math.sqrt(3) * np.abs(x[:, None] - x) / length
+    covariance = (1 + lag) * np.exp(-lag) + 1e-9 * np.eye(len(x))
+    return np.linalg.cholesky(covariance) @ np.random.default_rng(seed).standard_normal(len(x))
+
+
+def test_a_clean_season_on_a_wandering_level_keeps_its_period_and_honest_bands(model):
+    x, held = np.arange(200.0), []
+    seen = (x < 90) | (x >= 110)
+    for seed, length in ((0, 20.0), (1, 20.0), (2, 60.0), (3, 60.0)):
+        y = 2 * np.sin(2 * np.pi * x / 24) + wandering(x, length, seed)
+        task = Task.from_arrays(x[seen], y[seen], x[~seen], y[~seen])
+        held.append(((model(task).cdf(task.y_target) - 0.5).abs() < 0.45).double().mean().item())
+        (found,) = model.seen(task)[0][0].periods
+        assert found == pytest.approx(24, rel=0.02)
+    assert np.mean(held) > 0.8
+
+
 def test_positive_series_of_many_sizes_are_seen_as_logarithms(model):
     rng = np.random.default_rng(0)
     x = np.arange(100.0)

@@ -34,7 +34,8 @@ class Catalogue:
         within: Of two seasons, the second one's share.
         aside: Share of what stands beside two seasons.
         noises: For kernels of one part.
-        few_noises: For kernels of several.
+        few_noises: For kernels of several, from next to none: a clean season on a level that
+            wanders would be taken for a season that drifts.
     """
 
     smooth: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 80.0)
@@ -50,13 +51,14 @@ class Catalogue:
         (EQ, 25.0, 0.1),
         (EQ, 60.0, 0.5),
         (MATERN32, 3.0, 0.2),
+        (MATERN32, 25.0, 0.3),
         (MATERN12, 25.0, 0.5),
         (MATERN12, 100.0, 0.1),
     )
     within: tuple[float, ...] = (0.15, 0.5)
     aside: float = 0.15
     noises: tuple[float, ...] = (1e-5, 1e-3, 0.03, 0.5)
-    few_noises: tuple[float, ...] = (1e-3, 0.1)
+    few_noises: tuple[float, ...] = (1e-5, 3e-3, 0.15)
 
     def plain(self) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield the kernels without a period, and their noise levels."""

@@ -13,6 +13,7 @@ from convcnp.models.dictionary.windows import Fitted, windows
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
 _RESOLVED = 0.5  # cycles in the series
 _CYCLES = 2.0  # in a series, at least, and one in a window of it
+_LASTING = 2.0  # periods over which a rhythm drifts, at least: what forgets sooner is none
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
@@ -78,9 +79,10 @@ def explained(fitted: Fitted) -> dict[float, float]:
 
 def _periods(fitted: Fitted) -> list[float]:
     """Return the periods of the chosen entries, those of the heaviest first."""
-    entries = fitted.entries
+    entries, bases = fitted.entries, fitted.entries.bases
     used = entries.weights[entries.kernel[fitted.weighed.variants.entry]] != 0  # (c, b)
-    periods = entries.bases.period.expand_as(used)[used & entries.bases.period.isfinite()]
+    comes_round = bases.period.isfinite() & (bases.length_scale >= _LASTING * bases.period)
+    periods = bases.period.expand_as(used)[used & comes_round]
     return list(dict.fromkeys(periods.tolist()))
 
 
