@@ -15,6 +15,8 @@ from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Ent
 Base = tuple[int, float, float, float]  # shape, length scale, period, sharpness
 Kernel = dict[Base, float]  # weights that sum to one
 
+_FEW = 8.0  # observations: of so many a period costs twice the logarithm of their number
+
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -126,17 +128,21 @@ def _bases(bases: Sequence[Base]) -> Bases:
 
 
 def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations: int) -> Entries:
-    """Return the dictionary of a series: a period is the best of many, for which it pays."""
+    """Return the dictionary of a series: a period is the best of many, for which it pays.
+
+    Of few observations it pays more, as some period fits almost any ten numbers.
+    """
+    price = math.log(max(num_observations, 2)) * (1 + _FEW / max(num_observations, 1))
     kernels = list(catalogue.plain())
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period))
         kernels += seasonal
-        log_prior += [-math.log(max(num_observations, 2))] * len(seasonal)
+        log_prior += [-price] * len(seasonal)
         family += [number] * len(seasonal)
     if len(periods) > 1:
         seasonal = list(catalogue.nested(*periods[:2]))
         kernels += seasonal
-        log_prior += [-2 * math.log(max(num_observations, 2))] * len(seasonal)
+        log_prior += [-2 * price] * len(seasonal)
         family += [len(periods) + 1] * len(seasonal)
     return assembled(kernels, log_prior, family)
