@@ -33,7 +33,7 @@ _SHORT, _KNOWN = 32, 64  # points of series that are remembered, and how many of
 
 
 class GaussianProcessDictionary(AveragedProcesses):
-    r"""Some 300 Gaussian processes, averaged by how well each explains the observations.
+    r"""Several hundred Gaussian processes, averaged by how well each explains the observations.
 
     .. math:: p(y_* \mid D) = \sum_e p(e \mid D) \, p(y_* \mid D, e),
               \qquad p(e \mid D) \propto p(e) \, p(D \mid e)

@@ -61,7 +61,7 @@ def _draw_series(axes: Axes, method: Method, series: RealSeries, removed: Tensor
         axes.text(0.02, 0.02, "not run: times on no lattice", transform=axes.transAxes)
     else:
         asked = Task(task.x_context, task.y_context, torch.from_numpy(times)[None, :, None])
-        draw_band(axes, asked.x_target[0, :, 0], ready(asked), label="mean, 2 sd")
+        draw_band(axes, asked.x_target[0, :, 0], ready(asked), label="mean, central 95 %")
     draw_context(axes, task)
     draw_targets(axes, task)
     axes.set_xlim(times[0], times[-1])
