@@ -132,7 +132,7 @@ def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations
 
     Of few observations it pays more, as some period fits almost any ten numbers.
     """
-    price = math.log(max(num_observations, 2)) * (1 + _FEW / max(num_observations, 1))
+    price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
     kernels = list(catalogue.plain())
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):

@@ -16,7 +16,6 @@ from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
-_MANY = 400  # points: more are predicted by windows, or nearly, and a wrong period shows at seams
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,7 @@ class Funnel:
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
         affordable: Points up to which more pass the second, at no greater cost.
-        searching: Points on which the truth is searched between the best; of long series, half as
-            many again.
+        searching: Points on which the truth is searched between the best.
         rounds: How often the best entries are varied: the truth lies between those of a catalogue.
         leading: Entries that are varied in every round.
     """
@@ -56,8 +54,7 @@ class Funnel:
         if not self.rounds:
             return entries
 
-        searching = self.searching * (3 if series.num_points > _MANY else 2) // 2
-        parts = series.spread(searching)
+        parts = series.spread(self.searching)
 
         def evidence(some: Entries) -> Float[Tensor, " e"]:
             return pooled_score(some, parts, frame, prior)
