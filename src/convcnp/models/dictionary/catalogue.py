@@ -33,11 +33,13 @@ class Catalogue:
         drifts: Length scales of a season's change, in periods; infinite for an exact one.
         damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
+        wandering: A level beside which a season may be clean: shape, length scale, and share.
         within: Of two seasons, the second one's share.
         aside: Share of what stands beside two seasons.
         noises: For kernels of one part.
-        few_noises: For kernels of several, from next to none: a clean season on a level that
-            wanders would be taken for a season that drifts.
+        few_noises: For kernels of several.
+        least_noises: For seasons on a level that wanders: without these, clean ones would be
+            taken for seasons that drift.
     """
 
     smooth: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 80.0)
@@ -53,14 +55,15 @@ class Catalogue:
         (EQ, 25.0, 0.1),
         (EQ, 60.0, 0.5),
         (MATERN32, 3.0, 0.2),
-        (MATERN32, 25.0, 0.3),
         (MATERN12, 25.0, 0.5),
         (MATERN12, 100.0, 0.1),
     )
+    wandering: tuple[int, float, float] = (MATERN32, 25.0, 0.3)
     within: tuple[float, ...] = (0.15, 0.5)
     aside: float = 0.15
     noises: tuple[float, ...] = (1e-5, 1e-3, 0.03, 0.5)
-    few_noises: tuple[float, ...] = (1e-5, 3e-3, 0.15)
+    few_noises: tuple[float, ...] = (1e-3, 0.1)
+    least_noises: tuple[float, ...] = (1e-5, 3e-3)
 
     def plain(self) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield the kernels without a period, and their noise levels."""
@@ -79,8 +82,9 @@ class Catalogue:
             yield {(MATERN12, 2 * drift * period, period, 0.0): 1.0}, self.noises[:-1]
         for sharpness, drift in product(self.sharpness, self.drifts):
             season = (EQ, min(drift * period, 1e6), period, sharpness)
-            for shape, scale, share in self.beside:
-                yield {season: 1 - share, _base(shape, scale): share}, self.few_noises
+            levels = [(level, self.few_noises) for level in self.beside]
+            for (shape, scale, share), noises in [*levels, (self.wandering, self.least_noises)]:
+                yield {season: 1 - share, _base(shape, scale): share}, noises
 
     def nested(self, first: float, second: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield kernels with two periods at once, such as a day's within a year's."""
