@@ -61,7 +61,7 @@ def test_the_tables_of_images_have_a_file_for_each_of_their_cells():
     cells = {f"{d}-{m}" for d in data for m in (*models, "attncnp")}
     longer = {f"{d}-convcnp-long" for d in data}
     longer |= {f"{d}-attncnp-long" for d in ("mnist", "svhn", "celeba32")}
-    longer |= {f"{d}-convcnpxl-long" for d in data}
+    longer |= {f"{d}-convcnpxl-long" for d in data if d != "celeba64"}
     continued = {stem for stem in stems("table3") if stem.endswith("-longer")}
     assert stems("table3") - continued == cells | longer
     for path in FILES:
