@@ -189,14 +189,21 @@ class RecalibratedHead(Head):
         logits, means, logs = parts.unbind(-3)  # (B, M, Dy, K) each
         first, others = _STARTS_AT
         start = raw.new_tensor([first, *[others] * (self.components - 1)])
-        parts = [logits + start, means, logs.clamp(-3, 3).exp()]
-        if self.doubt and not self.training:
-            parts = _doubted(*parts, self.doubt)
-        return MixturePredictive(*parts, mask)
+        change = MixturePredictive(logits + start, means, logs.clamp(-3, 3).exp(), mask)
+        return change if self.training else _doubted(change, self.doubt)
 
 
-def _doubted(logits: Tensor, means: Tensor, stddevs: Tensor, doubt: float) -> list[Tensor]:
+def _doubted(change: MixturePredictive, doubt: float) -> MixturePredictive:
     """Add a standard normal to a mixture, which has this probability in it."""
-    believed = logits.log_softmax(-1) + math.log1p(-doubt)
-    pairs = ((believed, math.log(doubt)), (means, 0.0), (stddevs, 1.0))
-    return [torch.cat([part, torch.full_like(part[..., :1], new)], -1) for part, new in pairs]
+    if doubt == 0:
+        return change
+
+    def beside(part: Tensor, new: float) -> Tensor:
+        return torch.cat([part, torch.full_like(part[..., :1], new)], -1)
+
+    return MixturePredictive(
+        beside(change.log_weights + math.log1p(-doubt), math.log(doubt)),
+        beside(change.means, 0.0),
+        beside(change.stddevs, 1.0),
+        change.mask,
+    )
