@@ -95,7 +95,7 @@ def _opencv(method: str) -> Filler:
 
 METHODS = {
     "general": NamedFiller("General model", lambda: _shipped("general-images")),
-    "faces": NamedFiller("ConvCNP of CelebA32", lambda: _shipped("celeba32-convcnp-longer")),
+    "faces": NamedFiller("ConvCNP of CelebA32", lambda: _shipped("celeba32-convcnp-long")),
     "biharmonic": NamedFiller("Biharmonic (scikit-image)", lambda: _biharmonic),
     "telea": NamedFiller("Telea (OpenCV)", lambda: _opencv("INPAINT_TELEA")),
     "navier-stokes": NamedFiller("Navier-Stokes (OpenCV)", lambda: _opencv("INPAINT_NS")),
