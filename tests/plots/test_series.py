@@ -41,7 +41,7 @@ def test_known_errors_are_drawn_as_bars(drawn):
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
 def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     asked = pd.DataFrame({"id": ["b", "a", "b"], "t": [2.0, 1.5, 1.0]})
-    request = convcnp.load("general").request(TABLE, asked)
+    request = convcnp.load("gp-dictionary").request(TABLE, asked)
     answer = request.predict(samples=2)
     pictures.draw_series(request, answer)
     panels = drawn[0].axes
