@@ -13,7 +13,7 @@ from convcnp.models.dictionary.windows import Fitted, windows
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
 _RESOLVED = 0.5  # cycles in the series
 _CYCLES = 2.0  # in a series, at least, and one in a window of it
-_LASTING = 2.0  # periods over which a rhythm drifts, at least: what forgets sooner is none
+_LASTING = 1.2  # periods over which a rhythm drifts, at least: what forgets sooner is none
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
