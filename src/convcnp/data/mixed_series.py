@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
 from convcnp.core.task import Task
 from convcnp.data.random_series import SeriesSource
 from convcnp.data.simulated_series import SimulatedSeries
-from convcnp.data.source import Part
 
 _OF_COSINES = 0.5  # probability of a batch
 
@@ -32,7 +31,3 @@ class MixedSeries(SimulatedSeries):
             other = SeriesSource(max_points=self.max_points, sizes=self.sizes)
             return other.draw(batch_size, generator)
         return super().draw(batch_size, generator)
-
-    def held_out(self, part: Part) -> MixedSeries:
-        """Return the same kinds of series, each of its own length; other seeds, other series."""
-        return replace(self, sizes="task")
