@@ -16,6 +16,7 @@ from rich.table import Table
 from benchmarks.dictionary import dictionary
 from benchmarks.images import image_memory, image_steps
 from benchmarks.lines import lines
+from benchmarks.loops import loops
 from benchmarks.memory import memory
 from benchmarks.parts import parts
 from benchmarks.prediction import many_series, one_series, prediction
@@ -32,6 +33,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Finding]]] = {
     "margins": margins,
     "parts": parts,
     "lines": lines,
+    "loops": loops,
     "prediction": prediction,
     "one-series": one_series,
     "many-series": many_series,

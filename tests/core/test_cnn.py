@@ -272,10 +272,16 @@ def test_networks_of_one_resolution_take_no_tight_grids(build):
 
 @pytest.mark.parametrize("margin", [0, 1, 2, 3])
 def test_unobserved_padding_needs_half_the_receptive_radius(margin):
-    cnn = all_positive(SimpleCNN(1, (2, 3, 4, 3, 2)))  # half its radius of 8 is 4
-    short, long = at_margins(cnn, margin)
-    assert (short - long).abs().max() > 1e-6
-    assert_equal(*at_margins(cnn, 4), 1e-9)
+    cnn = all_positive(SimpleCNN(2, (2, 3, 4, 3, 2)))  # half its radius of 8 is 4
+    short, long = at_margins(cnn, margin, long=30)
+    assert (short / long - 1).abs().max() > 1e-6
+    assert_equal(*(each / long for each in at_margins(cnn, 4, long=30)), 1e-9)
+
+
+def test_along_a_line_layers_of_one_resolution_need_no_margin():
+    cnn = all_positive(SimpleCNN(1, (2, 3, 4, 3, 2)))
+    short, long = at_margins(cnn, 0)
+    assert_equal(short / long, torch.ones_like(long), 1e-9)
 
 
 @every_network

@@ -14,6 +14,7 @@ from benchmarks.dictionary import dictionary
 from benchmarks.headline import reach
 from benchmarks.images import image_batch, image_memory
 from benchmarks.lines import lines
+from benchmarks.loops import loops
 from benchmarks.memory import peak_gigabytes
 from benchmarks.parts import part_times
 from benchmarks.plain import copy_weights, draw_task_by_task, train_plainly
@@ -139,6 +140,14 @@ def test_networks_are_compared_along_lines_and_on_images() -> None:
     assert len(findings) == 6
     assert all(
         finding.value > 0 and {"image ms", "line ms"} == {*finding.parts} for finding in findings
+    )
+
+
+def test_set_convolutions_are_compared_by_loops_and_by_torch() -> None:
+    findings = loops(quick=True)
+    assert len(findings) == 3
+    assert all(
+        finding.value > 0 and {"loops ms", "torch ms"} == {*finding.parts} for finding in findings
     )
 
 

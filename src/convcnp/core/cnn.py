@@ -96,9 +96,24 @@ class SimpleCNN(CNN):
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers one after the other."""
         image = Image(h, beyond)
+        if self.dim == 1 and self.padding == "unobserved":
+            return self._along(image)
         for layer in self.layers:
             image = layer(image)
         return image
+
+    def _along(self, image: Image) -> Image:
+        """Apply the layers to a line and to what lies beyond it, as far as any of them looks.
+
+        A line has so few cells beyond its ends that it is quicker to convolve these as well than to
+        treat the constant apart in every layer. The first of them sees the constant alone.
+        """
+        radius = self.receptive_radius
+        h = image.around(Rim((0, 0), (2 * radius + 1, radius)))
+        for layer in self.layers:
+            assert isinstance(layer, Convolution)
+            h = layer.within(h)
+        return Image(h[..., radius + 1 :], h[0, :, 0, 0])
 
 
 @lru_cache(maxsize=1024)  # of the sizes that are predicted again and again

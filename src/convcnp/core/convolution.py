@@ -149,6 +149,12 @@ class Convolution(nn.Module):
             return Image(h, response)
         return Image(_activated(h, self.activation), _ACTIVATIONS[self.activation](response))
 
+    def within(self, h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B D P Q"]:
+        """Return the new values of the cells around which there are as many as the kernel reads."""
+        conv = self.conv
+        h = functional.conv2d(h, conv.weight, conv.bias, stride=conv.stride)
+        return h if self.activation is None else _activated(h, self.activation)
+
     def _convolved(
         self, h: Float[Tensor, "B C H W"], bias: Float[Tensor, " D"]
     ) -> Float[Tensor, "B D P Q"]:

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from convcnp.core import compiled
 from convcnp.core.grid import Field, Grid
 from convcnp.core.window import EPSILON, Window, gather, spread
 from convcnp.errors import SettingError, check_positive
@@ -44,12 +45,19 @@ class _SetConv(nn.Module):
         self, x: Float[Tensor, "B K Dx"], grid: Grid
     ) -> tuple[Window, Int[Tensor, "B K Dx"], Float[Tensor, "B K Dx"]]:
         """Return the window of points, where each begins, and how far they are above a cell."""
-        window = Window(grid.shape, grid.spacing, math.ceil(self.reach / grid.spacing))
+        window = Window(grid.shape, grid.spacing, self._reach_in(grid))
         return window, *window.split(grid.cells(x), self.log_length_scale.dtype)
+
+    def _reach_in(self, grid: Grid) -> int:
+        """Return how far the kernel is felt, in cells."""
+        return math.ceil(self.reach / grid.spacing)
+
+    def _is_looped(self, x: Float[Tensor, "B K Dx"]) -> bool:
+        return self.training and compiled.takes(x, self.log_length_scale)
 
     def _is_product(self, x: Float[Tensor, "B K Dx"], grid: Grid) -> bool:
         dims = len(grid.shape)
-        in_reach = (2 * math.ceil(self.reach / grid.spacing)) ** dims
+        in_reach = (2 * self._reach_in(grid)) ** dims
         return (
             dims > 1
             and math.prod(grid.shape) <= PRODUCT_CELLS * in_reach
@@ -128,6 +136,9 @@ class SetConvEncoder(_SetConv):
     def _in_windows(
         self, x: Float[Tensor, "B N Dx"], phi: Float[Tensor, "B N C"], grid: Grid, densities: int
     ) -> Float[Tensor, "B *G C"]:
+        if self._is_looped(x):
+            reach = self._reach_in(grid)
+            return compiled.spread(self.log_length_scale, x, phi, grid, reach, densities=densities)
         window, start, fraction = self._window(x, grid)
         return spread(self.log_length_scale, fraction, phi, start, window, densities=densities)
 
@@ -156,6 +167,8 @@ class SetConvDecoder(_SetConv):
         """Return the function's values at the given inputs."""
         dtype = self.log_length_scale.dtype
         field = Field(field.values.to(dtype), field.beyond.to(dtype))
+        if self._is_looped(x):
+            return compiled.gather(self.log_length_scale, x, field, grid, self._reach_in(grid))
         is_product = self._is_product(x, grid) or self._learns_by_product(field, x, grid)
         return (self._in_product if is_product else self._in_windows)(field, x, grid)
 
@@ -168,7 +181,7 @@ class SetConvDecoder(_SetConv):
         return (
             torch.is_grad_enabled()
             and not others
-            and cells <= channels * math.ceil(self.reach / grid.spacing)
+            and cells <= channels * self._reach_in(grid)
             and x.shape[0] * x.shape[1] * cells <= PRODUCT_WEIGHTS
         )
 
