@@ -86,7 +86,7 @@ def image_budgets_table() -> str:
         for column in columns:
             paths = [
                 ROOT / f"results/table3/{column.lower()}-{ending}{depth}.json"
-                for depth in ("er", "")  # `-longer` went on from `-long`
+                for depth in ("est", "er", "")  # `-longer` went on from `-long`
             ]
             if found := [path for path in paths if path.exists()]:
                 result = json.loads(found[0].read_text())
