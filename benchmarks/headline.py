@@ -30,10 +30,10 @@ from convcnp.training.provenance import commit, hardware, versions
 PAPER = {"eq": 1.06, "matern": 0.53}  # ConvCNPXL in Table 1
 PAPER_STEPS = 51_200
 SCHEDULE = (
-    "training.steps=3000",
+    "training.steps=4000",
     "training.warmup=100",
     "training.average=0.99",
-    "training.validate_every=150",
+    "training.validate_every=200",
     "training.validation_tasks=1000",
 )
 ROOT = Path(__file__).parents[1]
