@@ -242,11 +242,11 @@ def headline_table() -> str:
     found = json.loads((ROOT / "results/headline.json").read_text())
     rows = []
     for run in found["runs"]:
-        minutes = run["processor_seconds"] / 60
+        seconds = run["processor_seconds"]
         passed = f"{run['steps']:,}" if run["has_passed"] else f"not in {run['steps']:,}"
         rows.append([SPOKEN[run["data"]], f"{found['paper'][run['data']]}", str(run["seed"])])
-        rows[-1] += [passed, f"{minutes:.1f}", f"{60 * found['plain_hours'] / minutes:.0f}"]
-    header = ["Functions", "Passed", "Seed", "Steps", "Minutes", "Times as fast"]
+        rows[-1] += [passed, f"{seconds:.0f}", f"{3600 * found['plain_hours'] / seconds:.0f}"]
+    header = ["Functions", "Passed", "Seed", "Steps", "Seconds", "Times as fast"]
     return Table("", header, rows).markdown()
 
 
