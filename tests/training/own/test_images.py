@@ -38,7 +38,7 @@ def test_small_images_of_one_size_stay_as_they_are(tmp_path):
         "In 50% of the tasks boxes are hidden; in the others all but 1% to 50% of the pixels",
         "No standard deviation is below 0.01",
         "sees 16 pixels to either side",
-        "A step sees 16 tasks, of some 560 grid cells each",
+        "A step sees 4 tasks, of some 560 grid cells each",
         "Training takes 900 steps, as a step takes 500 ms and 10 minutes were given",
     ):
         assert sentence in said
