@@ -30,7 +30,8 @@ class EQ:
     def __call__(self, a: Float[Tensor, "B N Dx"], b: Float[Tensor, "B M Dx"]) -> Tensor:
         """Return the covariances between two sets of inputs."""
         # In place: drawing passes over large matrices, and memory is what it waits for.
-        return _distance(a, b).div_(self.length_scale).square_().mul_(-0.5).exp_()
+        away = a - b.mT if a.shape[2] == 1 else _distance(a, b)
+        return away.mul_(math.sqrt(0.5) / self.length_scale).square_().neg_().exp_()
 
 
 @dataclass(frozen=True)
