@@ -2,11 +2,12 @@
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from convcnp.core.convolution import (
     Convolution,
     Image,
+    Pointwise,
     ResidualBlocks,
     check_kernel,
     check_layer,
@@ -115,3 +116,19 @@ def test_what_lies_beyond_a_ring_is_its_other_side():
 def test_impossible_layers_are_refused(check, message, unchecked):
     with pytest.raises(SettingError, match=message):
         check()
+
+
+@pytest.mark.parametrize("shape", [(3,), (5, 3), (2, 7, 3), (2, 4, 6, 3)])
+def test_a_pointwise_map_is_a_linear_one(shape):
+    """The same values and gradients, for the cells of any grid and for the constant beyond them."""
+    pointwise = Pointwise(3, 2).double()
+    linear = nn.Linear(3, 2).double()
+    linear.load_state_dict(pointwise.state_dict())
+    found = []
+    for layer in (pointwise, linear):
+        h = drawn(*shape).requires_grad_()
+        out = layer(h)
+        out.square().sum().backward()
+        found.append([out.detach(), h.grad, layer.weight.grad, layer.bias.grad])
+    for one, other in zip(*found, strict=True):
+        assert_equal(one, other, 1e-12)

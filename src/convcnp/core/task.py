@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -301,7 +302,7 @@ def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:
     if not counts.all():
         values = torch.where(counts, values, 0)
     # One sum tells most often; only where it is no number, every value is looked at.
-    if not values.sum().isfinite() and not values.isfinite().all():
+    if not math.isfinite(values.sum()) and not values.isfinite().all():
         task, point = torch.nonzero(~values.isfinite())[0, :2].tolist()
         raise NonFiniteError(
             f"{name} must be finite wherever its mask is true, got {values[task, point].tolist()} "

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from convcnp.core.cnn import CNN, SimpleCNN, UNet
+from convcnp.core.convolution import Pointwise
 from convcnp.core.grid import Field, Grid, Margin, Padding, covering_grid, extent, ranges
 from convcnp.core.heads import GaussianHead, Head
 from convcnp.core.line import Activation
@@ -68,9 +69,9 @@ class ConvCNP(Model):
         self.spacing = 1 / points_per_unit
         self.margin, self.training_margin = margin, training_margin
         self.encoder = SetConvEncoder(length_scale or 2 * self.spacing, powers)
-        self.embedding = nn.Linear((1 + powers) * dim_y, cnn.channels_in)
+        self.embedding = Pointwise((1 + powers) * dim_y, cnn.channels_in)
         self.cnn = cnn
-        self.head = nn.Linear(cnn.channels_out, self.to_predictive.channels(dim_y))
+        self.head = Pointwise(cnn.channels_out, self.to_predictive.channels(dim_y))
         self.decoder = SetConvDecoder(2 * self.spacing)
 
     @classmethod

@@ -140,11 +140,12 @@ class GaussianProcess:
         covariance = self.kernel(x, x).contiguous()
         covariance.diagonal(dim1=1, dim2=2).add_(self.noise + self.jitter)
         try:
-            factor = torch.linalg.cholesky(covariance)
+            # The upper factor is found where it lies in memory; the lower one would be copied.
+            factor = torch.linalg.cholesky(covariance, upper=True)
         except torch.linalg.LinAlgError as error:  # type: ignore[attr-defined]
             raise SettingError(
                 f"A covariance of {x.shape[1]} points must have a Cholesky factor, but has none "
                 f"with a jitter of {self.jitter:g}; draw fewer points, or raise jitter."
             ) from error
         white = torch.randn(*x.shape[:2], channels, dtype=x.dtype, generator=generator).to(x)
-        return factor @ white
+        return (white.mT @ factor).mT

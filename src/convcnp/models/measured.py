@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from convcnp.core.cnn import CNN
+from convcnp.core.convolution import Pointwise
 from convcnp.core.grid import Grid
 from convcnp.core.heads import GaussianHead, Head
 from convcnp.core.precision import ExpandedHead, Precision, compressed
@@ -47,7 +48,7 @@ class MeasuredConvCNP(ConvCNP):
         head = head or GaussianHead()
         super().__init__(cnn, dim_y, head=ExpandedHead(head) if compress else head, **settings)
         self.precision, self.compress = Precision(dim_y), compress
-        self.embedding = nn.Linear((2 + self.encoder.powers) * dim_y, cnn.channels_in)
+        self.embedding = Pointwise((2 + self.encoder.powers) * dim_y, cnn.channels_in)
 
     def encoded(self, task: Task, grid: Grid) -> Float[Tensor, "B *G C"]:
         """Return the context, and the size of its errors, as a function on the grid."""
