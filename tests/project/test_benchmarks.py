@@ -176,7 +176,7 @@ def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert report["hardware"]["threads"] == torch.get_num_threads()
     assert finding["name"] == "drawing 16 tasks"
     assert finding["value"] > 0
-    assert "at most 15 %" in capsys.readouterr().out
+    assert "at most 10 %" in capsys.readouterr().out
 
 
 def test_the_plain_simulation_is_that_of_the_package() -> None:
