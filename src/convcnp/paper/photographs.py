@@ -94,7 +94,7 @@ def _opencv(method: str) -> Filler:
 
 
 METHODS = {
-    "general": NamedFiller("General model", lambda: _shipped("general-images-long")),
+    "general": NamedFiller("General model", lambda: _shipped("general-images-convcnp")),
     "faces": NamedFiller("ConvCNP of CelebA32", lambda: _shipped("celeba32-convcnp-long")),
     "biharmonic": NamedFiller("Biharmonic (scikit-image)", lambda: _biharmonic),
     "telea": NamedFiller("Telea (OpenCV)", lambda: _opencv("INPAINT_TELEA")),

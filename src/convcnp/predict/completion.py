@@ -20,7 +20,7 @@ from convcnp.models.tiling import Progress, evaluating
 from convcnp.predict.pyramid import Support, bridged, far_from_all, halved
 from convcnp.predict.zoo import is_shipped
 
-_MODELS = ("general-images-long", "celeba32-convcnp-longer")  # for photographs, the best first
+_MODELS = ("general-images-convcnp", "celeba32-convcnp-longer")  # for photographs, the best first
 _ROWS = 256  # of a picture that are turned to bytes at once
 
 

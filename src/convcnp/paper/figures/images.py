@@ -186,7 +186,7 @@ def _deepest(shelf: Shelf, table: str, cell: str, depths: Iterable[str] = DEPTHS
 def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a large photograph completed from 5 and 20 % of its pixels."""
     found = {
-        "all image sets": _deepest(shelf, "general", "general-images"),
+        "all image sets": _deepest(shelf, "general", "general-images-convcnp"),
         "celeba64": _deepest(shelf, "table3", "celeba64-convcnp"),
         "celeba32": _deepest(shelf, "table3", "celeba32-convcnp"),
     }
