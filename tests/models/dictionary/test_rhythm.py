@@ -57,3 +57,16 @@ def test_periods_that_no_series_could_tell_apart_are_one():
     near = [p for p in found.periods if abs(1 / p - 1 / found.periods[0]) * 150 < 0.5]
     assert len(near) == 1
     assert found.shares[0] > 0.8
+
+
+def test_a_rhythm_that_drifts_explains_what_comes_round():
+    """Without noise its process follows every value, but one period later much is different."""
+    generator = torch.Generator().manual_seed(1)
+    shocks = torch.randn(300, dtype=torch.float64, generator=generator).tolist()
+    y = [0.0, 0.0]
+    for shock in shocks:
+        y.append(1.586 * y[-1] - 0.96 * y[-2] + shock)
+    drifting, steady = seen(torch.tensor(y[100:])), seen(torch.sin(torch.arange(200.0) / 2))
+    assert drifting.periods[0] == pytest.approx(10, rel=0.15)
+    assert 0.2 < drifting.shares[0] < 0.9
+    assert steady.shares[0] > 0.98

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.windows import Fitted, windows
@@ -23,7 +25,7 @@ class Seen:
 
     Args:
         periods: Those that a chosen entry uses, the one that explains most first.
-        shares: The share of the observations' variance that each explains.
+        shares: The share of the observations' variance that each explains, and that comes round.
         gap: The typical gap between observations.
         kernel: The most likely entry in words, lengths in gaps.
         logarithm: The probability that the logarithm is the better scale.
@@ -53,9 +55,11 @@ def described(fitted: Fitted | None) -> Seen | None:
 
 
 def explained(fitted: Fitted) -> dict[float, float]:
-    """Return the share of variance that each period's part of the posterior mean explains.
+    """Return the share of variance that each period's part explains, and that comes round.
 
-    Periods too near to each other for the series to tell apart are one: the heaviest entry's.
+    It is that of the posterior mean, times what is left of it after one period: without noise a
+    rhythm that drifts would explain anything. Periods too near to each other for the series to tell
+    apart are one: the heaviest entry's.
     """
     every = windows(fitted.series.x)
     middle = every[len(every) // 2]
@@ -70,11 +74,18 @@ def explained(fitted: Fitted) -> dict[float, float]:
         # What does not come round is no rhythm: a cosine of a long period is a slow change.
         if alike[0] > min(fitted.series.span / _CYCLES, series.span):
             continue
-        kernel = series.across(only(fitted.entries, alike), series.x)
-        kernel = kernel[fitted.entries.kernel[variants.entry]]
+        own, chosen = only(fitted.entries, alike), fitted.entries.kernel[variants.entry]
+        kernel = series.across(own, series.x)[chosen]
         part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
-        shares[alike[0]] = float((fitted.weighed.weight * part.clamp(max=1)).sum())
+        comes_round = _after_a_period(own, alike[0])[chosen]
+        shares[alike[0]] = float((fitted.weighed.weight * part.clamp(max=1) * comes_round).sum())
     return shares
+
+
+def _after_a_period(entries: Entries, period: float) -> Float[Tensor, " k"]:
+    """Return the correlation of every kernel with itself one period later."""
+    now, later = entries.kernels(torch.tensor([0.0, period], dtype=torch.float64)).unbind(1)
+    return torch.where(now > 0, later / now.clamp(min=1e-300), 0).clamp(0, 1)
 
 
 def _periods(fitted: Fitted) -> list[float]:
