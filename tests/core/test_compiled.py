@@ -9,15 +9,11 @@ from torch import Tensor
 from convcnp.core import compiled
 from convcnp.core.grid import Field, Grid
 from convcnp.core.set_conv import SetConvDecoder, SetConvEncoder
+from convcnp.core.task import Task
 from convcnp.models.convcnp import ConvCNP
 from helpers import assert_equal
 
 SPACING = 0.1
-
-
-@pytest.fixture
-def without_numba(monkeypatch):
-    monkeypatch.setattr(compiled, "_compiled", lambda: None)
 
 
 def drawn(*shape: int, seed: int) -> Tensor:
@@ -95,14 +91,12 @@ def test_a_step_of_a_model_is_that_of_windows(monkeypatch):
         assert_equal(one, other, 1e-10)
 
 
-def compiled_task():
-    from convcnp.core.task import Task
-
+def compiled_task() -> Task:
     return Task(*(drawn(3, 8, n, seed=9 + i) for i, n in enumerate((1, 2, 1, 2))))
 
 
-def is_taken(x: Tensor, **changes: bool) -> bool:
-    return compiled.takes(x, torch.zeros((), dtype=changes.get("dtype", torch.float32)))
+def is_taken(x: Tensor, dtype: torch.dtype = torch.float32) -> bool:
+    return compiled.takes(x, torch.zeros((), dtype=dtype))
 
 
 def test_loops_are_for_gradients_along_a_line_on_a_processor():
