@@ -60,3 +60,11 @@ def test_a_rehearsal_measures_steps_and_validation():
     experiment, said = planned(series_frame(), [s for s in TINY if "steps" not in s], minutes=0.02)
     assert experiment.training.steps >= 20
     assert "as a step takes" in said
+
+
+@pytest.mark.parametrize(("given", "rate"), [([], 4e-3), (["training.optimizer=adam"], 2e-3)])
+def test_the_learning_rate_is_that_of_the_optimizer(monkeypatch, given, rate):
+    monkeypatch.setattr(choices, "_rehearse", lambda *_: choices._Pace(0.1, 0.05))
+    experiment, _ = planned(series_frame(), given)
+    assert experiment.training.optimizer == ("adam" if given else "muon")
+    assert experiment.training.learning_rate == rate

@@ -24,6 +24,8 @@ Say = Callable[[str], None]
 MINUTES = 10.0
 _CELLS = 2**14  # of a batch
 _REHEARSED = 6  # steps
+_OPTIMIZER = "muon"  # a user's minutes go twice as far as with Adam (decision 40)
+_LEARNING_RATES = {"muon": 4e-3, "adam": 2e-3}
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,6 @@ def training_choices(
     source: NamedSource,
     cells: float,
     minutes: float,
-    learning_rate: float,
     *,
     most: int,
 ) -> Plan:
@@ -126,8 +127,9 @@ def training_choices(
         batch,
         f"A step sees {batch} tasks, of some {cells:,.0f} grid cells each.",
     )
-    settings = {"learning_rate": learning_rate, "schedule": "cosine", "average": 0.999}
-    for key, value in settings.items():
+    optimizer = choices.choose("training.optimizer", _OPTIMIZER)
+    choices.choose("training.learning_rate", _LEARNING_RATES[optimizer])
+    for key, value in {"schedule": "cosine", "average": 0.999}.items():
         choices.choose(f"training.{key}", value)
     choices.choose("evaluation.num_tasks", 200)
     pace = _rehearse(Experiment.parse(choices.content), source)
