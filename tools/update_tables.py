@@ -89,16 +89,23 @@ def image_budgets_table() -> str:
                 for depth in ("est", "er", "")  # `-longer` went on from `-long`
             ]
             if found := [path for path in paths if path.exists()]:
-                result = json.loads(found[0].read_text())
-                batch_size = result["experiment"]["training"]["batch_size"]
-                steps, epochs = (
-                    result[key] + result.get("start", {}).get(key, 0) for key in ("steps", "epochs")
-                )
-                counts = (steps, batch_size, result["training_images"])
-                rows.append([column + remark, *(f"{count:,}" for count in counts)])
-                rows[-1].append(f"{epochs:.2f}")
-    header = ["Column", "Steps", "Images per step", "Training images", "Epochs"]
+                rows.append([column + remark, *_budget(found[0])])
+    header = ["Column", "Steps", "Images seen", "Training images", "Hours"]
     return Table("", header, rows).markdown()
+
+
+def _budget(path: Path) -> list[str]:
+    """Return steps, images and hours of a training, those that it went on from included."""
+    result: dict[str, Any] | None = json.loads(path.read_text())
+    assert result is not None
+    training_images, steps, images, seconds = result["training_images"], 0, 0, 0.0
+    while result is not None:
+        steps += result["steps"]
+        images += result["steps"] * result["experiment"]["training"]["batch_size"]
+        seconds += result["seconds"]
+        start = result.get("start")
+        result = start and json.loads((path.parent / f"{start['name']}.json").read_text())
+    return [f"{steps:,}", f"{images:,}", f"{training_images:,}", f"{seconds / 3600:.1f}"]
 
 
 def image_steps_table() -> str:

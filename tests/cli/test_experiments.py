@@ -9,7 +9,7 @@ import pytest
 
 from convcnp.cli.experiments import result_in_words
 from convcnp.errors import SettingError
-from helpers import ROOT, call, interrupted, invoke, write_untrained
+from helpers import ROOT, call, interrupted, invoke, write_pictures, write_untrained
 
 FILE = str(ROOT / "experiments/table1/eq-cnp.toml")
 
@@ -77,3 +77,24 @@ def test_a_path_that_a_description_names_is_opened_only_where_the_user_names_it(
     assert "/secret" not in str(done.exception)
     done = invoke("evaluate", "eq-convcnp", "--data", "mine")
     assert "--data is for models that were trained on a table" in str(done.exception)
+
+
+def test_a_part_of_the_data_can_be_scored(tmp_path):
+    write_untrained(tmp_path / "run", "image-folder", {"name": "grid-convcnp"})
+    images = write_pictures(tmp_path / "images", count=10)
+    asked = ("evaluate", str(tmp_path / "run"), "--data", str(images), "--tasks", "4", "--json")
+    scores = {
+        part: json.loads(invoke(*asked, "--part", part).output)["log_likelihood"]
+        for part in ("training", "validation", "test")
+    }
+    assert json.loads(invoke(*asked).output)["log_likelihood"] == scores["test"]
+    assert len(set(scores.values())) == 3
+
+
+def test_a_part_that_does_not_exist_is_refused_with_a_sentence():
+    done = invoke("evaluate", "eq-convcnp", "--part", "training")
+    assert "--part is for models of a data set, got 'training'" in str(done.exception)
+    done = invoke("evaluate", "eq-convcnp", "--part", "train")
+    assert "must be one of training, validation, test, got 'train'" in str(done.exception)
+    done = invoke("evaluate", "mnist-convcnp", "--part", "training", "--into", "results")
+    assert "--part training; leave those out" in str(done.exception)

@@ -28,6 +28,7 @@ from convcnp.cli.options import (
 from convcnp.errors import SettingError
 
 if TYPE_CHECKING:
+    from convcnp.data.source import NamedSource
     from convcnp.training.experiment import Experiment
     from convcnp.training.processes import Processes
 
@@ -138,6 +139,12 @@ def evaluate(
         Path | None,
         typer.Option(help="The table, or folder or zip file of images, that it was trained on."),
     ] = None,
+    part: Annotated[
+        str,
+        typer.Option(
+            help="Of its data: test, validation, or training, to see what was learned by heart."
+        ),
+    ] = "test",
     into: Annotated[
         Path | None,
         typer.Option(help="Folder of the result files: a shipped model's gets the new scores."),
@@ -151,13 +158,13 @@ def evaluate(
     from convcnp.training.run import evaluate as score
 
     asked = {"num_tasks": tasks, "seed": seed}
-    if into is not None and any(value is not None for value in asked.values()):
+    if into is not None and (part != "test" or any(v is not None for v in asked.values())):
         raise SettingError(
             f"--into keeps scores on the tasks of a model's own result, got --tasks {tasks} --seed "
-            f"{seed}; leave those out."
+            f"{seed} --part {part}; leave those out."
         )
     predictor = load(name)
-    source = _with_data(predictor.experiment, data).source().held_out("test")
+    source = _part(_with_data(predictor.experiment, data).source(), part)
     settings = predictor.experiment.evaluation.model_copy(
         update={key: value for key, value in asked.items() if value is not None}
     )
@@ -170,6 +177,21 @@ def evaluate(
         print(json.dumps({"name": predictor.name, "seed": settings.seed, **result}))
     else:
         print(f"{predictor.name}: {result_in_words(result)}")
+
+
+def _part(source: NamedSource, part: str) -> NamedSource:
+    """Return the source of the tasks of a part, if there is such a part."""
+    from convcnp.data.splits import PARTS
+
+    found = next((known for known in PARTS if known == part), None)
+    if found is None:
+        raise SettingError(f"--part must be one of {', '.join(PARTS)}, got {part!r}; choose one.")
+    if part != "test" and not hasattr(source, "part"):
+        raise SettingError(
+            f"--part is for models of a data set, got {part!r} for one whose tasks are made up "
+            "anew; leave it out."
+        )
+    return source.held_out(found)
 
 
 def _with_data(experiment: Experiment, data: Path | None) -> Experiment:

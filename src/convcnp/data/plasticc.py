@@ -103,7 +103,7 @@ def load(path: Path) -> LightCurves:
     return LightCurves(ids, size.cumsum(0) - size, size, *observations)
 
 
-def part_of(object_id: int) -> Literal["training"] | Part:
+def part_of(object_id: int) -> Part:
     """Tell which part an object belongs to: 80, 5 and 15 % of them, by a hash of the id."""
     digest = hashlib.sha256(str(object_id).encode()).digest()
     percentile = int.from_bytes(digest[:8], "big") % 100
@@ -130,7 +130,7 @@ class PlasticcSource:
     takes: ClassVar[Literal["tables"]] = "tables"
     familiar: ClassVar[Familiar] = Familiar((0.0003, 0.5), largest=30.0, spacing=0.007)
 
-    part: Literal["training"] | Part = "training"
+    part: Part = "training"
     max_flux: float | None = 30.0
     units: Literal["paper", "object", "none"] = "paper"
     errors: bool = False
@@ -186,7 +186,7 @@ class PlasticcSource:
         return self.normaliser.units(task).to_model(task)
 
     def held_out(self, part: Part) -> PlasticcSource:
-        """Return the source of objects that training never sees."""
+        """Return the source of the objects of a part."""
         return replace(self, part=part, max_flux=None if part == "test" else self.max_flux)
 
     def ceiling(self, task: Task) -> None:

@@ -15,7 +15,7 @@ from convcnp.core.task import Task
 from convcnp.core.units import Normaliser
 from convcnp.errors import SettingError
 
-Part = Literal["validation", "test"]
+Part = Literal["training", "validation", "test"]
 
 
 @runtime_checkable
@@ -69,7 +69,10 @@ class NamedSource(Source, Protocol):
         """What a model trained on these tasks has seen."""
 
     def held_out(self, part: Part) -> NamedSource:
-        """Return the source of the tasks that choose a model, or of those that judge it."""
+        """Return the source of the tasks that choose a model, or of those that judge it.
+
+        Those of the training part are drawn as these are, to see how much a model learned by heart.
+        """
 
 
 @runtime_checkable

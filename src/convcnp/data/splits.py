@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -12,8 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from convcnp.core.task import Task
+from convcnp.data.source import Part
 
-PARTS = ("training", "validation", "test")
+PARTS: tuple[Part, ...] = get_args(Part)
 _HELD_OUT = 0.1  # of a user's series or images, for validation and for test each
 
 

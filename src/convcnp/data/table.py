@@ -136,7 +136,7 @@ class TableSource(Columns):
     units: Literal["fixed", "series"] = "fixed"
     gaps: tuple[float, float] = (0.0, 1e12)
     largest: float = 1e12
-    part: Literal["training", "validation", "test", "all"] = "training"
+    part: Literal["all"] | Part = "training"
     read: Rows | None = field(default=None, repr=False, compare=False)  # spares reading it again
 
     def __post_init__(self) -> None:
@@ -205,7 +205,7 @@ class TableSource(Columns):
         return rows
 
     def held_out(self, part: Part) -> TableSource:
-        """Return the source of the series, stretches or regions that training never sees."""
+        """Return the source of the series, stretches or regions of a part."""
         return replace(self, part=part, read=self.rows)
 
     def ceiling(self, task: Task) -> Predictive | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -52,7 +52,7 @@ class MixedImages(PixelSource):
 
     options: ClassVar[tuple[str, ...]] = ("min_context", "max_context", "window")
 
-    part: Literal["training"] | Part = "training"
+    part: Part = "training"
     max_context: float = 0.95
     window: int = 48
 

@@ -50,7 +50,7 @@ class PixelSource(ABC):
         (1 / PIXELS_PER_UNIT, 1 / PIXELS_PER_UNIT), largest=1.0, spacing=1 / PIXELS_PER_UNIT
     )
 
-    part: Literal["training", "all"] | Part = "training"
+    part: Literal["all"] | Part = "training"
     min_context: float = 0.01
     max_context: float = 0.5
     sizes: Literal["batch", "task"] = "task"
@@ -94,7 +94,7 @@ class PixelSource(ABC):
         return mask.unflatten(1, (height, width))
 
     def held_out(self: _Source, part: Part) -> _Source:
-        """Return the source of images that training never sees, with sizes drawn per image."""
+        """Return the source of the images of a part, with sizes drawn per image."""
         return replace(self, part=part, sizes="task")
 
     def ceiling(self, task: Task) -> Predictive | None:
@@ -124,7 +124,7 @@ class ImageSource(PixelSource):
         *("window", "whole_share", "mirror", "shift", "recolour", "targets"),
     )
 
-    part: Literal["training"] | Part = "training"
+    part: Part = "training"
     window: int | None = None
     whole_share: float = 0.0
     mirror: bool = False
@@ -155,7 +155,7 @@ class ImageSource(PixelSource):
         """Return the images of this part, read when they are first asked for."""
 
     def held_out(self: _Set, part: Part) -> _Set:
-        """Return the source of images that training never sees, whole and as they are."""
+        """Return the source of the images of a part, whole and as they are."""
         as_they_are = replace(super().held_out(part), mirror=False, shift=0, recolour=0.0)
         return replace(as_they_are, window=None, targets=None)
 
