@@ -2,8 +2,9 @@ import math
 
 import torch
 
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.catalogue import assembled
-from convcnp.models.dictionary.evidence import Frame, Prior
+from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel, best, chosen, ranked
 from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.series import prepared

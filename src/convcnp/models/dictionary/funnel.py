@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, pooled, summarised
+from convcnp.models.dictionary.bordered import Bordered, Frame
+from convcnp.models.dictionary.evidence import Prior, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.search import searched
 from convcnp.models.dictionary.series import Observations
@@ -54,10 +55,10 @@ class Funnel:
         if not self.rounds:
             return entries
 
-        parts = series.spread(self.searching)
+        parts = [screen(part, frame) for part in series.spread(self.searching)]
 
         def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, parts, frame, prior)
+            return pooled_score(some, parts, prior)
 
         score = evidence(entries)
         span = 2 * float(frame.half[0])
@@ -74,14 +75,12 @@ def ranked(
     entries: Entries, series: Observations, points: int, frame: Frame, prior: Prior
 ) -> Float[Tensor, " e"]:
     """Return every entry's evidence on stretches of the series, of its best form and trend."""
-    return pooled_score(entries, series.stretches(points), frame, prior)
+    return pooled_score(entries, [screen(p, frame) for p in series.stretches(points)], prior)
 
 
-def pooled_score(
-    entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
-) -> Float[Tensor, " e"]:
+def pooled_score(entries: Entries, parts: Sequence[Bordered], prior: Prior) -> Float[Tensor, " e"]:
     """Return every entry's evidence on some parts of a series, of its best form and trend."""
-    found = pooled([screened(entries, part, frame) for part in parts])
+    found = pooled([summarised(entries, part) for part in parts])
     return (found.log_evidence(prior) + entries.log_prior[:, None, None]).amax((1, 2))
 
 
@@ -96,10 +95,9 @@ def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> In
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
 
 
-def screened(entries: Entries, series: Observations, frame: Frame) -> Summary:
-    """Summarise a stretch of a series in single precision."""
-    rounded, moved = series.rounded(_JITTER), frame.moved(series.x[0])
-    return summarised(entries, rounded, moved)
+def screen(series: Observations, frame: Frame) -> Bordered:
+    """Border a stretch of a series in single precision."""
+    return Bordered.of(series.rounded(_JITTER), frame.moved(series.x[0]))
 
 
 @dataclass(frozen=True)

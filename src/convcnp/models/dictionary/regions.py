@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
-    Frame,
     Prior,
     factored,
     pooled,

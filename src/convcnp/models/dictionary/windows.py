@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
-    Frame,
     Lines,
     Prior,
     Summary,
