@@ -28,7 +28,7 @@ def test_a_factor_is_that_of_the_covariance_and_whitens_means_and_values():
     series, entries = observed(positive=True), several()
     frame = Frame.of(series)
     bordered = Bordered.of(series, frame)
-    ((factor, failed),) = bordered.factors(entries, len(entries))
+    ((factor, failed),) = bordered.factors(entries)
     lag = (series.x[:, None] - series.x).abs()
     smooth, rough = torch.exp(-0.5 * (lag / 3) ** 2), torch.exp(-lag / 5)
     own = torch.eye(12).double()
@@ -41,9 +41,10 @@ def test_a_factor_is_that_of_the_covariance_and_whitens_means_and_values():
 
 
 def test_some_entries_after_the_others_have_the_same_factors():
-    bordered, entries = Bordered.of(observed(), Frame.of(observed())), several()
-    ((together, _),) = bordered.factors(entries, len(entries))
-    apart = torch.cat([factor.clone() for factor, _ in bordered.factors(entries, 4)])
+    series, entries = observed(), several()
+    ((together, _),) = Bordered.of(series, Frame.of(series)).factors(entries)
+    some = Bordered.of(series, Frame.of(series), 4).factors(entries)
+    apart = torch.cat([factor.clone() for factor, _ in some])
     assert torch.equal(apart, together)
 
 
@@ -51,5 +52,5 @@ def test_what_has_no_factor_is_told():
     x = torch.arange(3.0)
     series = prepared(x, x**2, torch.tensor([1.0, 1.0, 1.0]))
     impossible = Series(**{**vars(series), "extra": torch.tensor([0.0, -9.0, 0.0]).double()})
-    ((_, failed),) = Bordered.of(impossible, Frame.of(series)).factors(several(), 6)
+    ((_, failed),) = Bordered.of(impossible, Frame.of(series)).factors(several())
     assert failed.tolist() == [2, 2, 2, 2, 2, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from convcnp.models.dictionary.series import Observations
 _PLANE = 2  # coordinates along which the mean is a line
 _NO_SPAN = 1e12  # in gaps: one place tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
+_AT_ONCE = 2**19  # numbers of matrices that nobody keeps
+_SMALL, _VECTOR = 128, 8  # numbers
 
 
 @dataclass(frozen=True)
@@ -57,40 +60,44 @@ class Bordered:
     num_means: int
     lags: Float[Tensor, "l ..."]
     cells: Int[Tensor, " c"]  # the lag of every cell of the upper triangle
+    memory: Float[Tensor, "e c"]  # for the matrices of as many entries
 
     @classmethod
-    def of(cls, series: Observations, frame: Frame) -> Bordered:
-        """Border the covariances of some observations."""
+    def of(cls, series: Observations, frame: Frame, at_once: int | None = None) -> Bordered:
+        """Border the covariances of some observations.
+
+        Args:
+            at_once: Entries that are factorised together; by default as many as are worth it.
+        """
         n, means = series.num_points, frame.means(series.x)
         border = torch.cat([means, series.z]).mT
-        size = n + border.shape[1]
+        size = _aligned(n + border.shape[1])
         pairs = torch.tril_indices(n, n)
         lags, lag = series.lags(pairs)
         cells = lag.new_zeros(size, size)
         cells[pairs[1], pairs[0]] = lag
-        return cls(series, border, len(means), lags, cells.flatten())
+        memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
+        return cls(series, border, len(means), lags, cells.flatten(), memory)
 
     def factors(
-        self, entries: Entries, most: int
+        self, entries: Entries
     ) -> Iterator[tuple[Float[Tensor, "e s s"], Int[Tensor, " e"]]]:
-        """Yield the factors of at most so many entries at once, and which of them have none.
+        """Yield the factors of some entries after the others, and which of them have none.
 
         All come in the same memory: new memory would take longer to get than to fill.
         """
-        kernels, size = entries.kernels(self.lags), sum(self.border.shape)
-        matrices = self.border.new_empty(min(most, len(entries)), size * size)
-        failed = torch.empty(len(matrices), dtype=torch.int32)
-        for kernel, noise in zip(
-            entries.kernel.split(most), entries.noise.split(most), strict=True
-        ):
-            some = matrices[: len(kernel)]
+        kernels, at_once = entries.kernels(self.lags), len(self.memory)
+        size = math.isqrt(len(self.cells))
+        levels = zip(entries.kernel.split(at_once), entries.noise.split(at_once), strict=True)
+        for kernel, noise in levels:
+            some, failed = self.memory[: len(kernel)], torch.empty(len(kernel), dtype=torch.int32)
             # One look-up for all cells, those below the diagonal as well, which nobody reads.
             torch.index_select(kernels.index_select(0, kernel), 1, self.cells, out=some)
             # What is an upper triangle by rows is a lower one by columns, as LAPACK wants it.
             matrix = some.unflatten(1, (size, size)).mT
             self._complete(matrix, noise.to(matrix))
-            torch.linalg.cholesky_ex(matrix, out=(matrix, failed[: len(kernel)]))
-            yield matrix, failed[: len(kernel)]
+            torch.linalg.cholesky_ex(matrix, out=(matrix, failed))
+            yield matrix, failed
 
     def _complete(self, matrix: Float[Tensor, "e s s"], noise: Float[Tensor, " e"]) -> None:
         """Add the noise, and the border."""
@@ -98,4 +105,9 @@ class Bordered:
         diagonal = matrix.diagonal(dim1=1, dim2=2)
         diagonal[:, :n] += noise[:, None] / self.series.count + self.series.extra
         diagonal[:, n:] = _BEYOND
-        matrix[:, n:, :n] = self.border.mT
+        matrix[:, n : n + self.border.shape[1], :n] = self.border.mT
+
+
+def _aligned(size: int) -> int:
+    """Return a size, not much larger, of which LAPACK factorises matrices a fifth faster."""
+    return size if size <= _SMALL else size + -size % _VECTOR

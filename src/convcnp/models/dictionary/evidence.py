@@ -15,7 +15,6 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Observations
 
 _IN_CACHE = 2**17  # numbers in double precision
-_AT_ONCE = 2**19  # numbers of matrices that nobody keeps
 
 
 @dataclass(frozen=True)
@@ -162,33 +161,35 @@ def factored(
     Args:
         lines: The mean, where more is known of it than this stretch of a series tells.
     """
-    bordered, n = Bordered.of(series, frame), series.num_points
-    ((factor, failed),) = bordered.factors(entries, len(entries))
-    whitened = factor[:, n:, :n].contiguous()
-    summary = _summary(entries, bordered, whitened, _log_determinant(factor, failed, n))
-    means, values = whitened.split([bordered.num_means, len(series.z)], 1)
+    bordered = Bordered.of(series, frame, len(entries))
+    ((factor, failed),) = bordered.factors(entries)
+    diagonal, whitened = _read(factor, bordered)
+    summary = _summary(entries, bordered, diagonal, failed, whitened)
+    means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
+    n = series.num_points
     return Factored(factor[:, :n, :n], means, values, summary, lines or summary.lines(prior))
 
 
 def summarised(entries: Entries, bordered: Bordered) -> Summary:
     """Return what the evidence of every entry needs to know of a series, and no more."""
-    n, log_determinant, whitened = bordered.series.num_points, [], []
-    for factor, failed in bordered.factors(entries, max(1, _AT_ONCE // len(bordered.cells))):
-        log_determinant.append(_log_determinant(factor, failed, n))
-        whitened.append(factor[:, n:, :n].contiguous())
-    return _summary(entries, bordered, torch.cat(whitened), torch.cat(log_determinant))
+    parts = [(*_read(factor, bordered), failed) for factor, failed in bordered.factors(entries)]
+    diagonal, whitened, failed = (torch.cat(part) for part in zip(*parts, strict=True))
+    return _summary(entries, bordered, diagonal, failed, whitened)
 
 
-def _log_determinant(factor: Tensor, failed: Tensor, num_points: int) -> Float[Tensor, " e"]:
-    """Return that of the covariances: what has no factor has no evidence."""
-    found = 2 * factor.diagonal(dim1=1, dim2=2)[:, :num_points].log().sum(1)
-    return found.masked_fill_(failed > 0, torch.inf)
+def _read(factor: Float[Tensor, "e s s"], bordered: Bordered) -> tuple[Tensor, Tensor]:
+    """Copy the covariances' diagonals (e, n), and the whitened means and values (e, b, n)."""
+    n, count = bordered.border.shape
+    diagonal = factor.diagonal(dim1=1, dim2=2)[:, :n].clone()
+    return diagonal, factor[:, n : n + count, :n].contiguous()
 
 
 def _summary(
-    entries: Entries, bordered: Bordered, whitened: Tensor, log_determinant: Tensor
+    entries: Entries, bordered: Bordered, diagonal: Tensor, failed: Tensor, whitened: Tensor
 ) -> Summary:
-    """Sum up whitened means and values."""
+    """Sum up what the factors say."""
+    # What has no factor has no evidence.
+    log_determinant = (2 * diagonal.log_().sum(1)).masked_fill_(failed > 0, torch.inf)
     means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
     sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
     return _with_repeats(log_determinant, *sums, entries, bordered.series)
