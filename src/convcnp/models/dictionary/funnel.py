@@ -17,6 +17,7 @@ from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
+_HOPELESS = 30.0  # nats, of which rounding may be a few
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,11 @@ class Funnel:
         score = evidence(entries)
         span = 2 * float(frame.half[0])
         entries, score = searched(entries, score, evidence, span, self.rounds, self.leading)
-        return entries[best(score, entries.family, last)]
+        chosen_last = best(score, entries.family, last)
+        entries, score = entries[chosen_last], score[chosen_last]
+        if [part.series.num_points for part in parts] != [series.num_points]:
+            return entries
+        return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
 
     def _last(self, series: Observations) -> int:
         """As many in the end as cost no more than `kept_second` do on so many points."""
@@ -93,6 +98,22 @@ def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> In
     is_of = family[order] == family.unique()[:, None]  # (families, e)
     is_safe = (is_of & (is_of.cumsum(1) <= kept // 4)).any(0)
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
+
+
+def may_count(
+    score: Float[Tensor, " e"], noise: Float[Tensor, " e"], num_points: int
+) -> Int[Tensor, " k"]:
+    r"""Return which entries may count, by their evidence on the whole series in single precision.
+
+    There is a jitter in it. Where that makes noise at most :math:`1 + \rho` times what it is, the
+    evidence of n points without it differs by no more than :math:`\frac n2 \log (1 + \rho)`.
+
+    Args:
+        noise: The least that an observation has.
+    """
+    unsure = num_points / 2 * torch.log1p(_JITTER / noise)
+    may = (score + unsure >= (score - unsure).max() - _HOPELESS) | score.isinf()
+    return may.nonzero()[:, 0]
 
 
 def screen(series: Observations, frame: Frame) -> Bordered:
