@@ -67,9 +67,8 @@ class Summary:
 
     def lines(self, prior: Prior) -> Lines:
         r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
-        trends = torch.tensor(prior.trends).to(self.gram)
-        precision = self.gram[:, None].repeat(1, len(trends), 1, 1)
-        precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
+        known = [[0.0] + [tau**-2] * (self.gram.shape[1] - 1) for tau in prior.trends]
+        precision = self.gram[:, None] + torch.tensor(known, dtype=self.gram.dtype).diag_embed()
         estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
@@ -106,6 +105,8 @@ def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
 
     They have one mean, if it was in the same frame in all of them.
     """
+    if len(summaries) == 1 and share == 1:
+        return summaries[0]
 
     def total(name: str) -> Tensor:
         return share * torch.stack([getattr(each, name) for each in summaries]).sum(0)
