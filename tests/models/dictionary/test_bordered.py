@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 import torch
 
 from convcnp.models.dictionary.bordered import Bordered, Frame
@@ -12,10 +13,10 @@ from convcnp.models.dictionary.series import Series, prepared
 NOISES = (0.1, 0.5, 2.0)
 
 
-def observed(positive: bool = False) -> Series:
+def observed(n: int = 12, positive: bool = False) -> Series:
     generator = torch.Generator().manual_seed(0)
-    x = (12 * torch.rand(12, generator=generator, dtype=torch.float64)).sort().values
-    y = torch.randn(12, generator=generator, dtype=torch.float64)
+    x = (n * torch.rand(n, generator=generator, dtype=torch.float64)).sort().values
+    y = torch.randn(n, generator=generator, dtype=torch.float64)
     return prepared(x, y.exp() if positive else y)
 
 
@@ -24,20 +25,21 @@ def several():
     return assembled([({base: 1.0}, NOISES) for base in bases], [0.0] * 2, [0] * 2)
 
 
-def test_a_factor_is_that_of_the_covariance_and_whitens_means_and_values():
-    series, entries = observed(positive=True), several()
+@pytest.mark.parametrize("n", [12, 140])  # the larger one is made a multiple of eight
+def test_a_factor_is_that_of_the_covariance_and_whitens_means_and_values(n):
+    series, entries = observed(n, positive=True), several()
     frame = Frame.of(series)
     bordered = Bordered.of(series, frame)
     ((factor, failed),) = bordered.factors(entries)
     lag = (series.x[:, None] - series.x).abs()
     smooth, rough = torch.exp(-0.5 * (lag / 3) ** 2), torch.exp(-lag / 5)
-    own = torch.eye(12).double()
+    own = torch.eye(n).double()
     dense = torch.stack([kernel + s * own for kernel in (smooth, rough) for s in NOISES])
-    lower = factor[:, :12, :12]
+    lower = factor[:, :n, :n]
     assert not failed.any() and bordered.num_means == 2
     torch.testing.assert_close(lower @ lower.mT, dense)
     border = torch.cat([frame.means(series.x), series.z])
-    torch.testing.assert_close(lower @ factor[:, 12:, :12].mT, border.mT.expand(6, -1, -1))
+    torch.testing.assert_close(lower @ factor[:, n : n + 4, :n].mT, border.mT.expand(6, -1, -1))
 
 
 def test_some_entries_after_the_others_have_the_same_factors():
