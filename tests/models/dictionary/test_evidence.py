@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from convcnp.errors import SettingError
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.catalogue import Catalogue, assembled, entries_for
 from convcnp.models.dictionary.evidence import (
-    Frame,
     Prior,
     Variants,
     factored,

@@ -2,9 +2,10 @@ import math
 
 import torch
 
-from convcnp.models.dictionary.catalogue import assembled
-from convcnp.models.dictionary.evidence import Frame, Prior
-from convcnp.models.dictionary.funnel import Funnel, best, chosen, ranked
+from convcnp.models.dictionary.bordered import Frame
+from convcnp.models.dictionary.catalogue import Catalogue, assembled, entries_for
+from convcnp.models.dictionary.evidence import Prior, factored
+from convcnp.models.dictionary.funnel import Funnel, best, chosen, may_count, ranked
 from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.series import prepared
 
@@ -15,6 +16,25 @@ def test_every_family_keeps_a_quarter_of_the_places():
     kept = best(score, family, 8)
     assert (family[kept] == torch.tensor([[0], [1], [2]])).sum(1).tolist() == [2, 2, 4]
     assert 59 in kept and 19 in kept and 18 in kept
+
+
+def test_what_cannot_count_is_not_looked_at_again():
+    score = torch.tensor([0.0, -29.0, -100.0, -100.0, -torch.inf]).double()
+    noise = torch.tensor([0.1, 0.1, 0.1, 1e-5, 0.1]).double()
+    # The fourth one's noise is no more than the jitter: without it, much may change.
+    assert may_count(score, noise, 300).tolist() == [0, 1, 3, 4]
+    assert may_count(score, noise, 3).tolist() == [0, 1, 4]
+
+
+def test_the_bound_of_what_a_jitter_changes_holds():
+    x = torch.arange(60).double()
+    series = prepared(x, torch.sin(x / 3) + 0.1 * torch.cos(7 * x))
+    entries = entries_for(Catalogue(), [], 60)
+    frame, prior = Frame.of(series), Prior()
+    exact = factored(entries, series, frame, prior).summary.log_evidence(prior).amax((1, 2))
+    away = ranked(entries, series, 60, frame, prior) - exact
+    assert (away.abs() <= 30 * torch.log1p(1e-5 / entries.noise) + 0.1).all()
+    assert away.abs().max() > 1
 
 
 def test_variants_that_do_not_matter_are_left_out():

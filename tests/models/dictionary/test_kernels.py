@@ -36,14 +36,19 @@ def test_periodic_entries_pay_for_being_the_best_of_many():
 @pytest.mark.parametrize("sharpness", [0.0, 1.5])
 def test_a_rhythm_repeats_and_has_mean_zero(sharpness):
     lag = torch.arange(700).double() / 100
-    period = torch.tensor([[7.0], [3.5]]).double()
-    values = rhythm(lag, period, torch.full_like(period, sharpness))
-    assert values[:, 0].tolist() == [1, 1]
-    assert values.mean(1).abs().max() < 1e-9
-    again = rhythm(lag + 7e4, period, torch.full_like(period, sharpness))
-    torch.testing.assert_close(again, values, atol=1e-8, rtol=0)
-    # Twice as fast.
-    torch.testing.assert_close(values[1, :350], values[0, ::2], atol=1e-12, rtol=0)
+    slow, fast = (rhythm(lag, period, sharpness) for period in (7.0, 3.5))
+    assert slow[0] == fast[0] == 1
+    assert max(slow.mean().abs(), fast.mean().abs()) < 1e-9
+    again = rhythm(lag + 7e4, 7.0, sharpness)
+    torch.testing.assert_close(again, slow, atol=1e-8, rtol=0)
+    torch.testing.assert_close(fast[:350], slow[::2], atol=1e-12, rtol=0)
+
+
+def test_kernels_far_beyond_their_length_are_nothing_in_any_precision():
+    entries = entries_for(Catalogue(), [], 10)
+    for dtype in (torch.float32, torch.float64):
+        far = entries.kernels(torch.tensor([1e6], dtype=dtype))
+        assert far.dtype == dtype and far.min() >= 0 and far.max() < 1e-30
 
 
 def test_taking_some_entries_leaves_them_as_they_are():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from convcnp.models.dictionary.evidence import Frame
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.plane import PlaneDictionary
 from convcnp.models.dictionary.surfaces import drawn_surfaces
 

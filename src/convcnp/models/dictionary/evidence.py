@@ -10,13 +10,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.errors import SettingError
+from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Observations
 
-_PLANE = 2  # coordinates along which the mean is a line
 _IN_CACHE = 2**17  # numbers in double precision
-_NO_SPAN = 1e12  # in gaps: one place tells of no line
-_BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
 
 
 @dataclass(frozen=True)
@@ -45,34 +43,6 @@ class Prior:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Where the line of the mean is -1 and 1: the ends of a series, or of a region's sides."""
-
-    middle: Float[Tensor, " d"]
-    half: Float[Tensor, " d"]
-
-    @classmethod
-    def of(cls, series: Observations) -> Frame:
-        """Return the frame of a whole series, or of points in the plane."""
-        low, high = _coordinates(series.x).aminmax(dim=0)
-        half = (high - low) / 2
-        return cls(low + half, torch.where(half > 0, half, _NO_SPAN))
-
-    def moved(self, by: Float[Tensor, ...]) -> Frame:
-        """Return the frame for inputs that are seen from elsewhere."""
-        return Frame(self.middle - _coordinates(by[None])[0], self.half)
-
-    def means(self, x: Float[Tensor, "n ..."]) -> Float[Tensor, "h n"]:
-        """Return the constant and the lines at these inputs."""
-        lines = (_coordinates(x) - self.middle.to(x)) / self.half.to(x)
-        return torch.cat([torch.ones_like(lines[:, :1]), lines], 1).mT
-
-
-def _coordinates(x: Float[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
-    return x.reshape(len(x), -1)[:, :_PLANE]
-
-
-@dataclass(frozen=True)
 class Lines:
     """The mean of every entry, form and trend: how well it is known, and what it probably is."""
 
@@ -97,9 +67,8 @@ class Summary:
 
     def lines(self, prior: Prior) -> Lines:
         r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
-        trends = torch.tensor(prior.trends).to(self.gram)
-        precision = self.gram[:, None].repeat(1, len(trends), 1, 1)
-        precision.diagonal(dim1=2, dim2=3)[..., 1:] += trends[:, None] ** -2
+        known = [[0.0] + [tau**-2] * (self.gram.shape[1] - 1) for tau in prior.trends]
+        precision = self.gram[:, None] + torch.tensor(known, dtype=self.gram.dtype).diag_embed()
         estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
@@ -136,6 +105,8 @@ def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
 
     They have one mean, if it was in the same frame in all of them.
     """
+    if len(summaries) == 1 and share == 1:
+        return summaries[0]
 
     def total(name: str) -> Tensor:
         return share * torch.stack([getattr(each, name) for each in summaries]).sum(0)
@@ -191,51 +162,38 @@ def factored(
     Args:
         lines: The mean, where more is known of it than this stretch of a series tells.
     """
-    factor, means, values, summary = _whitened(entries, series, frame)
-    return Factored(factor, means, values, summary, lines or summary.lines(prior))
+    bordered = Bordered.of(series, frame, len(entries))
+    ((factor, failed),) = bordered.factors(entries)
+    diagonal, whitened = _read(factor, bordered)
+    summary = _summary(entries, bordered, diagonal, failed, whitened)
+    means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
+    n = series.num_points
+    return Factored(factor[:, :n, :n], means, values, summary, lines or summary.lines(prior))
 
 
-def summarised(entries: Entries, series: Observations, frame: Frame) -> Summary:
+def summarised(entries: Entries, bordered: Bordered) -> Summary:
     """Return what the evidence of every entry needs to know of a series, and no more."""
-    return _whitened(entries, series, frame)[-1]
+    parts = [(*_read(factor, bordered), failed) for factor, failed in bordered.factors(entries)]
+    diagonal, whitened, failed = (torch.cat(part) for part in zip(*parts, strict=True))
+    return _summary(entries, bordered, diagonal, failed, whitened)
 
 
-def _whitened(
-    entries: Entries, series: Observations, frame: Frame
-) -> tuple[Tensor, Tensor, Tensor, Summary]:
-    """Return factors, whitened means and values, and their summary."""
-    n = series.num_points
-    border = frame.means(series.x)
-    factor, failed = torch.linalg.cholesky_ex(_bordered(entries, series, border))
-    whitened = factor[:, n:, :n]
-    means, values = whitened[:, : len(border)], whitened[:, len(border) :]
-    log_determinant = 2 * factor.diagonal(dim1=1, dim2=2)[:, :n].log().sum(1)
+def _read(factor: Float[Tensor, "e s s"], bordered: Bordered) -> tuple[Tensor, Tensor]:
+    """Copy the covariances' diagonals (e, n), and the whitened means and values (e, b, n)."""
+    n, count = bordered.border.shape
+    diagonal = factor.diagonal(dim1=1, dim2=2)[:, :n].clone()
+    return diagonal, factor[:, n : n + count, :n].contiguous()
+
+
+def _summary(
+    entries: Entries, bordered: Bordered, diagonal: Tensor, failed: Tensor, whitened: Tensor
+) -> Summary:
+    """Sum up what the factors say."""
     # What has no factor has no evidence.
-    log_determinant = log_determinant.masked_fill(failed > 0, torch.inf)
+    log_determinant = (2 * diagonal.log_().sum(1)).masked_fill_(failed > 0, torch.inf)
+    means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
     sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
-    summary = _with_repeats(log_determinant, *sums, entries, series)
-    return factor[:, :n, :n], means, values, summary
-
-
-def _bordered(
-    entries: Entries, series: Observations, means: Float[Tensor, "h n"]
-) -> Float[Tensor, "e s s"]:
-    """Return the lower triangles of the covariances, with means and values as further rows."""
-    n = series.num_points
-    border = torch.cat([means, series.z])  # (h + r, n)
-    size = n + len(border)
-    pairs = torch.tril_indices(n, n)
-    lags, lag = series.lags(pairs)
-    cells = lag.new_zeros(size, size)
-    cells[pairs[0], pairs[1]] = lag
-    # One look-up for all cells, those above the diagonal as well, which nobody reads.
-    kernels = entries.kernels(lags).index_select(0, entries.kernel)
-    matrix = kernels.index_select(1, cells.flatten()).unflatten(1, (size, size))
-    diagonal = matrix.diagonal(dim1=1, dim2=2)
-    diagonal[:, :n] += entries.noise.to(border)[:, None] / series.count + series.extra
-    diagonal[:, n:] = _BEYOND
-    matrix[:, n:, :n] = border
-    return matrix
+    return _with_repeats(log_determinant, *sums, entries, bordered.series)
 
 
 def _with_repeats(

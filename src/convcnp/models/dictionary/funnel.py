@@ -9,13 +9,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.models.dictionary.evidence import Frame, Prior, Summary, Variants, pooled, summarised
+from convcnp.models.dictionary.bordered import Bordered, Frame
+from convcnp.models.dictionary.evidence import Prior, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.search import searched
 from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
+_HOPELESS = 30.0  # nats, of which rounding may be a few
 
 
 @dataclass(frozen=True)
@@ -54,15 +56,19 @@ class Funnel:
         if not self.rounds:
             return entries
 
-        parts = series.spread(self.searching)
+        parts = [screen(part, frame) for part in series.spread(self.searching)]
 
         def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, parts, frame, prior)
+            return pooled_score(some, parts, prior)
 
         score = evidence(entries)
         span = 2 * float(frame.half[0])
         entries, score = searched(entries, score, evidence, span, self.rounds, self.leading)
-        return entries[best(score, entries.family, last)]
+        chosen_last = best(score, entries.family, last)
+        entries, score = entries[chosen_last], score[chosen_last]
+        if [part.series.num_points for part in parts] != [series.num_points]:
+            return entries
+        return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
 
     def _last(self, series: Observations) -> int:
         """As many in the end as cost no more than `kept_second` do on so many points."""
@@ -74,14 +80,12 @@ def ranked(
     entries: Entries, series: Observations, points: int, frame: Frame, prior: Prior
 ) -> Float[Tensor, " e"]:
     """Return every entry's evidence on stretches of the series, of its best form and trend."""
-    return pooled_score(entries, series.stretches(points), frame, prior)
+    return pooled_score(entries, [screen(p, frame) for p in series.stretches(points)], prior)
 
 
-def pooled_score(
-    entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
-) -> Float[Tensor, " e"]:
+def pooled_score(entries: Entries, parts: Sequence[Bordered], prior: Prior) -> Float[Tensor, " e"]:
     """Return every entry's evidence on some parts of a series, of its best form and trend."""
-    found = pooled([screened(entries, part, frame) for part in parts])
+    found = pooled([summarised(entries, part) for part in parts])
     return (found.log_evidence(prior) + entries.log_prior[:, None, None]).amax((1, 2))
 
 
@@ -96,10 +100,25 @@ def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> In
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
 
 
-def screened(entries: Entries, series: Observations, frame: Frame) -> Summary:
-    """Summarise a stretch of a series in single precision."""
-    rounded, moved = series.rounded(_JITTER), frame.moved(series.x[0])
-    return summarised(entries, rounded, moved)
+def may_count(
+    score: Float[Tensor, " e"], noise: Float[Tensor, " e"], num_points: int
+) -> Int[Tensor, " k"]:
+    r"""Return which entries may count, by their evidence on the whole series in single precision.
+
+    There is a jitter in it. Where that makes noise at most :math:`1 + \rho` times what it is, the
+    evidence of n points without it differs by no more than :math:`\frac n2 \log (1 + \rho)`.
+
+    Args:
+        noise: The least that an observation has.
+    """
+    unsure = num_points / 2 * torch.log1p(_JITTER / noise)
+    may = (score + unsure >= (score - unsure).max() - _HOPELESS) | score.isinf()
+    return may.nonzero()[:, 0]
+
+
+def screen(series: Observations, frame: Frame) -> Bordered:
+    """Border a stretch of a series in single precision."""
+    return Bordered.of(series.rounded(_JITTER), frame.moved(series.x[0]))
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
+from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.components import LogLimits
-from convcnp.models.dictionary.evidence import Frame
 from convcnp.models.dictionary.regions import FittedPoints
 from convcnp.models.dictionary.windows import Fitted
 

@@ -153,33 +153,37 @@ def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:
     span, best, found = float(x[-1]), math.inf, frequency
     # A third of the observations at most may go into waves.
     affordable = min(_HARMONICS, max(1, len(x) // 6))
-    for fraction in range(1, affordable + 1):
-        candidate = frequency / fraction
-        if fraction > 1 and candidate * span < _LEAST_CYCLES:
-            break
+    slow_enough = [f for f in range(2, affordable + 1) if frequency / f * span >= _LEAST_CYCLES]
+    candidates = [frequency / fraction for fraction in (1, *slow_enough)]
+    criteria = _criterion(x, z, torch.tensor(candidates, dtype=x.dtype), affordable).tolist()
+    for fraction, (candidate, criterion) in enumerate(zip(candidates, criteria, strict=True), 1):
         # As many harmonics as it takes to have the one that was seen, or more.
         most = max(fraction, min(affordable, int(_FASTEST / candidate)))
-        criterion = float(_criterion(x, z, candidate, most)[fraction - 1 :].min())
-        criterion += _MARGIN if fraction > 1 else 0.0
-        if criterion < best:
-            best, found = criterion, candidate
+        least = min(criterion[fraction - 1 : most]) + (_MARGIN if fraction > 1 else 0.0)
+        if least < best:
+            best, found = least, candidate
     return found if found == frequency else _refined(x, z, found, span)
 
 
-def _criterion(x: Tensor, z: Tensor, frequency: float, most: int) -> Float[Tensor, " most"]:
+def _criterion(
+    x: Tensor, z: Tensor, frequency: Float[Tensor, " f"], most: int
+) -> Float[Tensor, "f most"]:
     """Return the information criterion of one harmonic, of two, and so on, over all forms."""
     away, n = x / x[-1], len(x)
     slow = torch.arange(2, 2 + _SLOW_WAVES).to(x)[:, None]
-    beside = [torch.ones_like(x)[None], away[None] - 0.5, torch.cos(math.pi * slow * away)]
+    beside = torch.cat(
+        [torch.ones_like(x)[None], away[None] - 0.5, torch.cos(math.pi * slow * away)]
+    )
     number = torch.arange(1, most + 1).to(x)
-    angle = 2 * math.pi * frequency * number[:, None] * x
-    waves = torch.stack([angle.cos(), angle.sin()], 1).flatten(0, 1)  # (2k, n)
-    basis = torch.linalg.qr(torch.cat([*beside, waves]).T).Q
+    angle = (2 * math.pi * frequency)[:, None, None] * number[:, None] * x
+    waves = torch.stack([angle.cos(), angle.sin()], 2).flatten(1, 2)  # (f, 2k, n)
+    columns = torch.cat([beside.expand(len(waves), -1, -1), waves], 1)
+    basis = torch.linalg.qr(columns.mT).Q  # (f, n, c)
     # An orthogonal basis: what its first columns explain does not depend on the others.
-    explained = ((z @ basis) ** 2).cumsum(1)[:, 2 + _SLOW_WAVES + 1 :: 2]
+    explained = ((z @ basis) ** 2).cumsum(2)[:, :, 2 + _SLOW_WAVES + 1 :: 2]  # (f, r, k)
     total = (z**2).sum(1, keepdim=True)
     left = (total - explained).clamp(min=_EXACT * total).clamp(min=1e-300)
-    return n / 2 * left.log().mean(0) + math.log(n) * number
+    return n / 2 * left.log().mean(1) + math.log(n) * number
 
 
 def _highest(spectrum: Periodogram, height: Tensor) -> float:

@@ -9,14 +9,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
-    Frame,
     Prior,
     factored,
     pooled,
     posterior,
+    summarised,
 )
 from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
@@ -150,7 +151,7 @@ def fit_points(points: Points, entries: Entries, funnel: Funnel, prior: Prior) -
     frame = Frame.of(points)
     entries = funnel(entries, points, frame, prior)
     parts = [points.some(region.points) for region in _spread(every)]
-    found = [factored(entries, part, frame, prior).summary for part in parts]
+    found = [summarised(entries, Bordered.of(part, frame)) for part in parts]
     seen = sum(part.num_points for part in parts)
     summary = pooled(found, min(points.num_points / seen, 1.0))
     weighed = chosen(summary.log_evidence(prior) + entries.log_prior[:, None, None])

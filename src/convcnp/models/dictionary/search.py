@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -22,20 +21,25 @@ from convcnp.models.dictionary.variations import (
 Evidence = Callable[[Entries], Tensor]
 
 
-@dataclass
 class _Pool:
     """Entries taken apart, and the evidence of each."""
 
-    found: list[Item]
-    score: list[float]
-    evidence: Evidence
+    def __init__(self, found: list[Item], score: list[float], evidence: Evidence) -> None:
+        self.found, self.score, self.evidence = found, score, evidence
+        self.keys = [each.key for each in found]
+        self.known = dict(zip(map(_identity, found, self.keys), score, strict=True))
 
     def add(self, new: list[Item]) -> list[float]:
-        """Add entries, and return their evidence."""
-        score = self.evidence(put_together(new)).tolist() if new else []
-        self.found += new
-        self.score += score
-        return score
+        """Add entries, and return their evidence; what was met before is not weighed again."""
+        keys = [each.key for each in new]
+        identities = list(map(_identity, new, keys))
+        unmet = {i: each for i, each in zip(identities, new, strict=True) if i not in self.known}
+        if unmet:
+            score = self.evidence(put_together(list(unmet.values())))
+            self.known.update(zip(unmet, score.tolist(), strict=True))
+        found = [self.known[identity] for identity in identities]
+        self.found, self.keys, self.score = self.found + new, self.keys + keys, self.score + found
+        return found
 
     @property
     def order(self) -> list[int]:
@@ -58,6 +62,11 @@ class _Pool:
             heights = [next(score) for _ in some]
             together.append(improved(self.found[i], self.score[i], heights, span))
         self.add(together)
+
+
+def _identity(item: Item, key: str) -> tuple[str, float, int]:
+    """Return all that the evidence of an entry depends on: its prior may differ by its origin."""
+    return key, item.log_prior, item.family
 
 
 def searched(
@@ -88,6 +97,6 @@ def searched(
         varied = [i for i in pool.order if i not in done][:leading]
         pool.vary(varied, span)
         done |= set(varied)
-    different = list({each.key: i for i, each in enumerate(pool.found)}.values())
+    different = list({key: i for i, key in enumerate(pool.keys)}.values())
     found = put_together([pool.found[i] for i in different])
     return found, torch.tensor([pool.score[i] for i in different], dtype=torch.float64)

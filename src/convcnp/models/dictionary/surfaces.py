@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from convcnp.models.dictionary.evidence import Factored, Frame, Variants, factored
+from convcnp.models.dictionary.bordered import Frame
+from convcnp.models.dictionary.evidence import Factored, Variants, factored
 from convcnp.models.dictionary.joint import SMOOTH, drawn_scales, drawn_variants, in_user_units
 from convcnp.models.dictionary.kernels import EQ, Entries
 from convcnp.models.dictionary.regions import FittedPoints

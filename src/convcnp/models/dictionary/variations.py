@@ -28,10 +28,11 @@ class Item(NamedTuple):
     family: int
 
     @property
-    def key(self) -> tuple[float, ...]:
+    def key(self) -> str:
         """All its numbers to six digits: entries with one key are the same, and count once."""
         parts = sorted((*base, weight) for base, weight in self.kernel.items())
-        return tuple(float(f"{n:.6g}") for part in [*parts, (self.noise,)] for n in part)
+        numbers = (self.noise, *(number for part in parts for number in part))
+        return "%.6g " * len(numbers) % numbers
 
 
 class Number(NamedTuple):

@@ -8,16 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import (
     Factored,
-    Frame,
     Lines,
     Prior,
     Summary,
     factored,
     pooled,
     posterior,
+    summarised,
 )
 from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
@@ -131,11 +132,9 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
     """Choose and weigh entries by their evidence on the series."""
     frame = Frame.of(series)
     entries = funnel(entries, series, frame, prior)
-    found = [
-        factored(entries, series.part(window.start, window.stop), frame, prior)
-        for window in _spread(windows(series.x))
-    ]
-    summary = found[0].summary if len(found) == 1 else _of_all(found, series.num_points)
+    every = _spread(windows(series.x))
+    whole = factored(entries, series, frame, prior) if len(every) == 1 else None
+    summary = whole.summary if whole else _of_all(every, entries, series, frame)
     score = summary.log_evidence(prior) + entries.log_prior[:, None, None]
     weighed = chosen(score)
     variants = weighed.variants
@@ -145,7 +144,7 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
             summary.variance(prior)[variants.entry, variants.form, variants.trend],
             2 * prior.freedom + summary.freedom,
             summary.lines(prior),
-            found[0] if len(found) == 1 else None,
+            whole,
             float(score.flatten().logsumexp(0)),
         )
     )
@@ -158,10 +157,12 @@ def _spread(every: list[Window]) -> list[Window]:
     return [every[round(i * (len(every) - 1) / (_WEIGHING - 1))] for i in range(_WEIGHING)]
 
 
-def _of_all(found: list[Factored], num_points: int) -> Summary:
+def _of_all(every: list[Window], entries: Entries, series: Series, frame: Frame) -> Summary:
     """Pool windows; what lies in two of them counts once."""
-    seen = sum(each.factor.shape[1] for each in found)
-    return pooled([each.summary for each in found], min(num_points / seen, 1.0))
+    parts = [series.part(window.start, window.stop) for window in every]
+    seen = sum(part.num_points for part in parts)
+    summaries = [summarised(entries, Bordered.of(part, frame)) for part in parts]
+    return pooled(summaries, min(series.num_points / seen, 1.0))
 
 
 def _with_used(fitted: Fitted) -> Fitted:

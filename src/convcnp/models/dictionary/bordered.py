@@ -1,0 +1,113 @@
+"""Covariances of all entries, bordered by means and values, and their Cholesky factors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.series import Observations
+
+_PLANE = 2  # coordinates along which the mean is a line
+_NO_SPAN = 1e12  # in gaps: one place tells of no line
+_BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
+_AT_ONCE = 2**19  # numbers of matrices that nobody keeps
+_SMALL, _VECTOR = 128, 8  # numbers
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the line of the mean is -1 and 1: the ends of a series, or of a region's sides."""
+
+    middle: Float[Tensor, " d"]
+    half: Float[Tensor, " d"]
+
+    @classmethod
+    def of(cls, series: Observations) -> Frame:
+        """Return the frame of a whole series, or of points in the plane."""
+        low, high = _coordinates(series.x).aminmax(dim=0)
+        half = (high - low) / 2
+        return cls(low + half, torch.where(half > 0, half, _NO_SPAN))
+
+    def moved(self, by: Float[Tensor, ...]) -> Frame:
+        """Return the frame for inputs that are seen from elsewhere."""
+        return Frame(self.middle - _coordinates(by[None])[0], self.half)
+
+    def means(self, x: Float[Tensor, "n ..."]) -> Float[Tensor, "h n"]:
+        """Return the constant and the lines at these inputs."""
+        lines = (_coordinates(x) - self.middle.to(x)) / self.half.to(x)
+        return torch.cat([torch.ones_like(lines[:, :1]), lines], 1).mT
+
+
+def _coordinates(x: Float[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
+    return x.reshape(len(x), -1)[:, :_PLANE]
+
+
+@dataclass(frozen=True)
+class Bordered:
+    """What the matrices of all entries share on the same observations: it is found once.
+
+    Means and values are bordered to the covariance, so that one Cholesky factor whitens them.
+    """
+
+    series: Observations
+    border: Float[Tensor, "n b"]  # means, then values
+    num_means: int
+    lags: Float[Tensor, "l ..."]
+    cells: Int[Tensor, " c"]  # the lag of every cell of the upper triangle
+    memory: Float[Tensor, "e c"]  # for the matrices of as many entries
+
+    @classmethod
+    def of(cls, series: Observations, frame: Frame, at_once: int | None = None) -> Bordered:
+        """Border the covariances of some observations.
+
+        Args:
+            at_once: Entries that are factorised together; by default as many as are worth it.
+        """
+        n, means = series.num_points, frame.means(series.x)
+        border = torch.cat([means, series.z]).mT
+        size = _aligned(n + border.shape[1])
+        pairs = torch.tril_indices(n, n)
+        lags, lag = series.lags(pairs)
+        cells = lag.new_zeros(size, size)
+        cells[pairs[1], pairs[0]] = lag
+        memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
+        return cls(series, border, len(means), lags, cells.flatten(), memory)
+
+    def factors(
+        self, entries: Entries
+    ) -> Iterator[tuple[Float[Tensor, "e s s"], Int[Tensor, " e"]]]:
+        """Yield the factors of some entries after the others, and which of them have none.
+
+        All come in the same memory: new memory would take longer to get than to fill.
+        """
+        kernels, at_once = entries.kernels(self.lags), len(self.memory)
+        size = math.isqrt(len(self.cells))
+        levels = zip(entries.kernel.split(at_once), entries.noise.split(at_once), strict=True)
+        for kernel, noise in levels:
+            some, failed = self.memory[: len(kernel)], torch.empty(len(kernel), dtype=torch.int32)
+            # One look-up for all cells, those below the diagonal as well, which nobody reads.
+            torch.index_select(kernels.index_select(0, kernel), 1, self.cells, out=some)
+            # What is an upper triangle by rows is a lower one by columns, as LAPACK wants it.
+            matrix = some.unflatten(1, (size, size)).mT
+            self._complete(matrix, noise.to(matrix))
+            torch.linalg.cholesky_ex(matrix, out=(matrix, failed))
+            yield matrix, failed
+
+    def _complete(self, matrix: Float[Tensor, "e s s"], noise: Float[Tensor, " e"]) -> None:
+        """Add the noise, and the border."""
+        n = self.series.num_points
+        diagonal = matrix.diagonal(dim1=1, dim2=2)
+        diagonal[:, :n] += noise[:, None] / self.series.count + self.series.extra
+        diagonal[:, n:] = _BEYOND
+        matrix[:, n : n + self.border.shape[1], :n] = self.border.mT
+
+
+def _aligned(size: int) -> int:
+    """Return a size, not much larger, of which LAPACK factorises matrices a fifth faster."""
+    return size if size <= _SMALL else size + -size % _VECTOR
