@@ -25,7 +25,7 @@ MINUTES = 10.0
 _CELLS = 2**14  # of a batch
 _REHEARSED = 6  # steps
 _OPTIMIZER = "muon"  # a user's minutes go twice as far as with Adam (decision 40)
-_LEARNING_RATES = {"muon": 4e-3, "adam": 2e-3}
+_RATE_OF_ADAM = 2e-3
 
 
 @dataclass(frozen=True)
@@ -112,6 +112,7 @@ def training_choices(
     cells: float,
     minutes: float,
     *,
+    learning_rate: float,
     most: int,
 ) -> Plan:
     """Choose the batch, then time a few steps and choose how many fit into the minutes.
@@ -119,6 +120,7 @@ def training_choices(
     Args:
         source: Of the training tasks, as all settings of the data are chosen by now.
         cells: Of the grid of one task.
+        learning_rate: Of Muon; Adam, if it is asked for, has its own.
         most: Tasks in a step: few learn more in the same time (decision 39).
     """
     batch = int(2 ** np.clip(round(math.log2(_CELLS / cells)), 1, math.log2(most)))
@@ -128,7 +130,8 @@ def training_choices(
         f"A step sees {batch} tasks, of some {cells:,.0f} grid cells each.",
     )
     optimizer = choices.choose("training.optimizer", _OPTIMIZER)
-    choices.choose("training.learning_rate", _LEARNING_RATES[optimizer])
+    rate = learning_rate if optimizer == _OPTIMIZER else _RATE_OF_ADAM
+    choices.choose("training.learning_rate", rate)
     for key, value in {"schedule": "cosine", "average": 0.999}.items():
         choices.choose(f"training.{key}", value)
     choices.choose("evaluation.num_tasks", 200)

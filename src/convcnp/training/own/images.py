@@ -24,6 +24,7 @@ _MOST_PIXELS = 2**18  # of a window: larger ones would not fit in memory
 _KERNELS = (5, 7, 9, 11)  # pixels across the network's filters
 _CHANNELS = 64
 _SIGMA_FLOOR = 0.01  # of the range from black to white
+_LEARNING_RATE = 2e-3  # deep networks at one resolution bear less than U-Nets
 _MOST_TASKS = 4  # in a step
 _SHARES = {"min_context": 0.01, "max_context": 0.5}
 _BOXES = 0.5  # of the tasks
@@ -47,7 +48,9 @@ def plan_images(path: Path, wanted: Wanted, say: Say = lambda text: None) -> Pla
             f"data.window must have at most {_MOST_PIXELS:,} pixels, got "
             f"{_in_pixels(source.window)}; a model of smaller windows completes any size as well."
         )
-    return training_choices(choices, source, cells, wanted.minutes, most=_MOST_TASKS)
+    return training_choices(
+        choices, source, cells, wanted.minutes, learning_rate=_LEARNING_RATE, most=_MOST_TASKS
+    )
 
 
 def refuse_columns(columns: Columns) -> None:

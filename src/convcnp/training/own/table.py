@@ -30,6 +30,7 @@ from convcnp.training.own.network import MODEL, grid_cells, network_choices
 _FEWEST_ROWS = 60  # of a table that is cut into stretches or regions
 _SAMPLED = 128  # tasks that choices are made from
 _WINDOW = {1: 256, 2: 128}  # rows of a task at most, by input dimension
+_LEARNING_RATE = 4e-3
 _MOST_TASKS = 16  # in a step
 
 
@@ -51,7 +52,9 @@ def plan_table(table: TableFile, wanted: Wanted, say: Say = lambda text: None) -
     assert isinstance(chosen, TableSource)
     source = replace(chosen, read=rows)
     cells = grid_cells(experiment, source)
-    return training_choices(choices, source, cells, wanted.minutes, most=_MOST_TASKS)
+    return training_choices(
+        choices, source, cells, wanted.minutes, learning_rate=_LEARNING_RATE, most=_MOST_TASKS
+    )
 
 
 def _column_choices(table: TableFile, named: Columns, choices: Choices) -> Columns:
