@@ -152,7 +152,8 @@ def test_training_reports_every_step_and_the_metrics_when_validated(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_model_overfits_a_single_task(tmp_path):
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_a_model_overfits_a_single_task(tmp_path, optimizer):
     task = GPSource().draw(1, torch.Generator().manual_seed(0))
 
     @dataclasses.dataclass(frozen=True)
@@ -166,7 +167,13 @@ def test_a_model_overfits_a_single_task(tmp_path):
         def ceiling(self, task):
             return None
 
-    chosen = small_training(steps=600, validate_every=100, learning_rate=3e-3, schedule="cosine")
+    chosen = small_training(
+        steps=800,
+        validate_every=100,
+        optimizer=optimizer,
+        learning_rate=3e-3,
+        schedule="cosine",
+    )
     progress = train(seeded_model(), OneTask(), chosen, tmp_path)
     assert progress.best_score > 1.0  # knowing only the spread of the values would give -1.4
 
