@@ -1,8 +1,10 @@
 """Predictions of the shipped models: written down once, so that no change moves them.
 
-PYTHONPATH=tests python tests/promises/store_predictions.py
+PYTHONPATH=tests python tests/promises/store_predictions.py [NAME ...]  # all, or these anew
 """
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -10,7 +12,7 @@ from torch import Tensor
 
 import convcnp
 from convcnp.predict.zoo import WEIGHTS
-from convcnp.storage import write_tensors
+from convcnp.storage import read_tensors, write_tensors
 from helpers import moments, random_images, random_task
 
 STORED = Path(__file__).with_name("stored_predictions.safetensors")
@@ -29,11 +31,12 @@ def predictions(name: str) -> Tensor:
     return moments(model, task)
 
 
-def main() -> None:
-    """Write down the predictions of all models that ship."""
+def main(names: Sequence[str]) -> None:
+    """Write down the predictions of some models, or of all that ship."""
     torch.set_num_threads(1)
-    write_tensors(STORED, {name: predictions(name) for name in SHIPPED})
+    kept = read_tensors(STORED)[0] if names else {}
+    write_tensors(STORED, kept | {name: predictions(name) for name in names or SHIPPED})
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
