@@ -67,7 +67,7 @@ class Muon(torch.optim.Adam):
                 state["step"] = torch.zeros((), device=parameter.device)
                 state["exp_avg"] = torch.zeros_like(parameter)
             momentum = state["exp_avg"].lerp_(gradient, 1 - _MOMENTUM)
-            ahead.append(gradient.lerp(momentum, _MOMENTUM).view(shape))
+            ahead.append(gradient.lerp(momentum, _MOMENTUM).reshape(shape))
             parameter.grad = None
         turned = orthogonal(torch.stack(ahead))
         group = self.param_groups[0]
