@@ -82,11 +82,6 @@ class TrainingSettings(BaseModel):
     checkpoint_every: PositiveInt = 640
     seed: int = Field(0, ge=0, lt=len(TRAINING_SEEDS))
 
-    def optimizer_of(self, model: Model) -> torch.optim.Optimizer:
-        """Return an optimizer of a model's weights."""
-        kind = Muon if self.optimizer == "muon" else partial(torch.optim.Adam, fused=True)
-        return kind(model.parameters(), lr=self.learning_rate, weight_decay=self.weight_decay)
-
 
 Reporter = Callable[[Progress, dict[str, float]], None]  # called after every step's bookkeeping
 
@@ -171,6 +166,11 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     return warm * settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
 
 
+def _optimizer(model: Model, settings: TrainingSettings) -> torch.optim.Optimizer:
+    kind = Muon if settings.optimizer == "muon" else partial(torch.optim.Adam, fused=True)
+    return kind(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+
+
 class _Run:
     """The state of a run, and what is done with it at every step."""
 
@@ -186,7 +186,7 @@ class _Run:
         self.fabric = fabric or fabric_module.Fabric(accelerator="cpu", devices=1)
         self.saved_step = 0
         self.model = model.to(self.fabric.device).train()
-        optimizer = settings.optimizer_of(model)
+        optimizer = _optimizer(model, settings)
         self.wrapped, self.optimizer = self.fabric.setup(self.model, optimizer)
         self.average = copy.deepcopy(self.model).requires_grad_(False) if settings.average else None
         # Looking for them, part by part of a network, takes longer than averaging them.
