@@ -72,6 +72,18 @@ def test_a_training_that_went_on_stands_for_the_one_that_it_began_with(folders):
     write_cell(results, "eq-convcnp-longer", 0.9, "eq", start="eq-convcnp")
     table = build_table("demo", experiments, results)
     assert [row[2] for row in table.rows if row[0] == "ConvCNP"] == ["0.90 ± 0.02"]
+    write_cell(results, "eq-convcnp-longest", 1.1, "eq", start="eq-convcnp-longer")
+    table = build_table("demo", experiments, results)
+    assert [row[2] for row in table.rows if row[0] == "ConvCNP"] == ["1.10 ± 0.02"]
+
+
+def test_a_training_that_went_on_to_other_data_does_not(folders):
+    experiments, results = folders
+    write_cell(results, "eq-convcnp", 0.7, "eq")
+    write_cell(results, "sawtooth-convcnp", 1.2, "sawtooth", start="eq-convcnp")
+    table = build_table("demo", experiments, results)
+    ours = [row[2:] for row in table.rows if row[0] == "ConvCNP"]
+    assert ours == [["0.70 ± 0.02", "1.20 ± 0.02"]]
 
 
 def test_a_column_beyond_the_papers_appears_once_it_has_a_number(folders):

@@ -63,8 +63,22 @@ def _paper_table(name: str, experiments: Path, results: Path) -> Table:
 
 
 def _continued(cells: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return trainings that went on from a cell of the table, which they stand for in it."""
-    return {cell["start"]["name"]: cell for cell in cells.values() if "start" in cell}
+    """Return trainings that went on from a cell of the table, which they stand for in it.
+
+    The last of several does. One that went on to other data has a cell of its own.
+    """
+
+    later = {
+        start: name
+        for name, cell in cells.items()
+        if (start := cell.get("start", {}).get("name")) in cells
+        and cells[start]["experiment"]["data"]["name"] == cell["experiment"]["data"]["name"]
+    }
+
+    def last(name: str) -> str:
+        return last(later[name]) if name in later else name
+
+    return {name: cells[last(name)] for name in later}
 
 
 def _grid(paper: dict[str, Any], cells: dict[str, dict[str, Any]]) -> Table:
