@@ -35,7 +35,7 @@ SCHEDULE = (
     "training.steps=4000",
     "training.warmup=100",
     "training.average=0.99",
-    "training.validate_every=100",
+    "training.validate_every=200",
     "training.validation_tasks=1000",
 )
 ROOT = Path(__file__).parents[1]

@@ -80,7 +80,7 @@ def test_a_training_that_went_on_stands_for_the_one_that_it_began_with(folders):
 def test_a_training_that_went_on_to_other_data_does_not(folders):
     experiments, results = folders
     write_cell(results, "eq-convcnp", 0.7, "eq")
-    write_cell(results, "sawtooth-convcnp", 1.2, "sawtooth", start="eq-convcnp")
+    write_cell(results, "saw-convcnp", 1.2, "sawtooth", start="eq-convcnp")
     table = build_table("demo", experiments, results)
     ours = [row[2:] for row in table.rows if row[0] == "ConvCNP"]
     assert ours == [["0.70 ± 0.02", "1.20 ± 0.02"]]
