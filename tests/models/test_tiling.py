@@ -73,8 +73,9 @@ def test_tiles_of_images_may_be_mixtures():
     assert_equal(in_tiles.quantile(0.9), model(task).quantile(0.9), 1e-8)
 
 
-def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks():
-    assert_tiles_equal_one_piece(lively(ConvCNP.residual()), series(), 1280)
+@pytest.mark.parametrize("filters", [0, 2])
+def test_tiles_give_the_numbers_of_one_piece_with_residual_blocks_and_filters(filters):
+    assert_tiles_equal_one_piece(lively(ConvCNP.residual(filters=filters)), series(), 1280)
 
 
 @every_preset

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from convcnp.core.cnn import CNN, SimpleCNN, UNet
 from convcnp.core.convolution import Pointwise
+from convcnp.core.filters import Filtered
 from convcnp.core.grid import Field, Grid, Margin, Padding, covering_grid, extent, ranges
 from convcnp.core.heads import GaussianHead, Head
 from convcnp.core.line import Activation
@@ -110,6 +111,7 @@ class ConvCNP(Model):
         blocks: int = 1,
         activation: Activation = "gelu",
         padding: Padding = "unobserved",
+        filters: int = 0,
         **settings: Any,
     ) -> ConvCNP:
         """Build a U-Net with residual blocks, fewer halvings and more channels where detail is.
@@ -117,13 +119,16 @@ class ConvCNP(Model):
         Args:
             channels: Channels before the network.
             down: Channels of each halving; this and what follows are those of `UNet`.
+            filters: Layers of long filters before it (`Filtered`), for what comes round again.
 
         Example:
             >>> ConvCNP.residual().num_parameters
             45300
         """
-        cnn = UNet(dim_x, channels, down, up, blocks=blocks, activation=activation, padding=padding)
-        return cls(cnn, dim_y, **settings)
+        unet = UNet(
+            dim_x, channels, down, up, blocks=blocks, activation=activation, padding=padding
+        )
+        return cls(Filtered(unet, filters) if filters else unet, dim_y, **settings)
 
     def raw(
         self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None
