@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import gelu, linear, pad
+from torch.nn.functional import gelu, pad
 
 from convcnp.core.cnn import CNN
 from convcnp.core.grid import Field
@@ -29,19 +29,18 @@ class LongFilter(nn.Module):
         super().__init__()
         check_positive("reach", reach)
         self.reach = reach
-        self.filters = nn.Conv1d(channels, channels, 2 * reach + 1, groups=channels)
+        cells = 2 * reach + 1
+        self.filters = nn.Parameter(torch.empty(channels, cells).uniform_(-1, 1) / cells**0.5)
+        self.threshold = nn.Parameter(torch.empty(channels).uniform_(-1, 1) / cells**0.5)
         self.mixing = nn.Linear(channels, channels)
 
     def forward(self, field: Field) -> Field:
         """Return the field with what was found added."""
-        kernel, bias = self.filters.weight[:, 0], self.filters.bias
-        assert bias is not None
-        level = kernel.sum(1) * field.beyond + bias  # what a filter finds far from data
-        found = filtered((field.values - field.beyond).mT.to(kernel.dtype), kernel).mT + level
-        return Field(field.values + self._mixed(found), field.beyond + self._mixed(level))
-
-    def _mixed(self, found: Float[Tensor, "*B C"]) -> Float[Tensor, "*B C"]:
-        return linear(gelu(found), self.mixing.weight, self.mixing.bias)
+        far = self.filters.sum(1) * field.beyond + self.threshold  # what is found far from data
+        signal = (field.values - field.beyond).to(self.filters.dtype)
+        found = Field(filtered(signal.mT, self.filters).mT + far, far)
+        change = found.map(gelu).map(self.mixing)
+        return Field(field.values + change.values, field.beyond + change.beyond)
 
 
 def filtered(
