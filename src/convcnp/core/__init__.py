@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from convcnp.core.cnn import ResNet as ResNet
     from convcnp.core.cnn import SimpleCNN as SimpleCNN
     from convcnp.core.cnn import UNet as UNet
+    from convcnp.core.filters import Filtered as Filtered
     from convcnp.core.grid import Field as Field
     from convcnp.core.grid import Grid as Grid
     from convcnp.core.grid import Margin as Margin
@@ -38,6 +39,7 @@ _NAMES = {
     "CNN": "cnn",
     "SimpleCNN": "cnn",
     "UNet": "cnn",
+    "Filtered": "filters",
     "ResNet": "cnn",
     "Predictive": "predictive",
     "GaussianPredictive": "predictive",
