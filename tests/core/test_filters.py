@@ -5,11 +5,13 @@ import torch
 from torch.nn.functional import conv1d
 
 from convcnp.core.cnn import UNet
-from convcnp.core.filters import Filtered, LongFilter, filtered
+from convcnp.core.filters import LongFilter, LongFilters, correlated
 from convcnp.core.grid import Field
+from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.convcnp import ConvCNP
-from helpers import assert_equal, lively
+from convcnp.training.experiment import Experiment
+from helpers import ROOT, assert_equal, lively
 
 
 def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -17,8 +19,8 @@ def drawn(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, dtype=torch.float64, generator=generator)
 
 
-def small(layers: int = 2, reach: int = 5) -> Filtered:
-    return lively(Filtered(UNet(1, 2, (3, 4), (4, 3)), layers, reach))
+def small(layers: int = 2, reach: int = 5) -> LongFilters:
+    return lively(LongFilters(UNet(1, 2, (3, 4), (4, 3)), layers, reach))
 
 
 @pytest.mark.parametrize("cells", [1, 7, 32, 100])
@@ -26,7 +28,7 @@ def small(layers: int = 2, reach: int = 5) -> Filtered:
 def test_transforms_give_what_sums_over_cells_give(cells, reach):
     lines, kernels = drawn(3, 4, cells), drawn(4, 2 * reach + 1, seed=1)
     sums = conv1d(lines, kernels[:, None], padding=reach, groups=4)
-    assert_equal(filtered(lines, kernels), sums, 1e-12)
+    assert_equal(correlated(lines, kernels), sums, 1e-12)
 
 
 def test_a_filter_adds_what_it_finds():
@@ -68,12 +70,34 @@ def test_a_tight_grid_gives_what_a_long_one_gives(layers, reach, first):
 
 def test_a_plane_and_other_paddings_are_refused_in_a_sentence():
     with pytest.raises(SettingError, match="one input dimension and the padding 'unobserved'"):
-        Filtered(UNet(2))
+        LongFilters(UNet(2))
     with pytest.raises(SettingError, match="leave the filters out"):
-        Filtered(UNet(1, padding="zeros"))
+        LongFilters(UNet(1, padding="zeros"))
     with pytest.raises(SettingError, match="leave the filters out"):
         ConvCNP.residual(dim_x=2, filters=1)
 
 
 def test_filters_stay_within_the_parameters_of_the_paper_s_larger_model():
-    assert ConvCNP.residual(filters=2).num_parameters <= 51_000
+    experiment = Experiment.load(ROOT / "experiments/table1/weakly-periodic-convcnp-ours.toml")
+    assert ConvCNP.residual().num_parameters < experiment.build_model().num_parameters <= 51_000
+
+
+def test_an_observation_out_of_reach_moves_nothing_in_single_precision_either():
+    model = lively(ConvCNP.residual(filters=2)).float().eval()
+    x, y = [0.0, 0.3, 0.5], [1.0, -1.0, 0.5]
+    far = model.receptive_radius + 1.5
+    near = model(Task.from_arrays(x, y, [0.1, 0.4]))
+    beside = model(Task.from_arrays([*x, far], [*y, 1e4], [0.1, 0.4]))
+    assert_equal(beside.mean / near.mean, torch.ones(1, 2, 1), 1e-6)
+
+
+def test_filters_work_in_half_precision():
+    model = ConvCNP.residual(filters=1)
+    task = Task.from_arrays([0.0, 0.3, 0.5], [1.0, -1.0, 0.5], [0.1, 0.4])
+    exact = model(task).mean
+    with torch.autocast("cpu", torch.bfloat16):
+        predictive = model(task)
+        predictive.mean.sum().backward()
+    assert_equal(predictive.mean.float(), exact, 0.05)
+    assert model.cnn.layers[0].kernels.grad.abs().sum() > 0
+    assert_equal(model.bfloat16()(task).mean.float(), exact, 0.05)

@@ -96,11 +96,17 @@ def small_ours(dim_x: int, dim_y: int = 1, **options: float | str) -> ConvCNP:
     return ConvCNP(UNet(dim_x, 8, (8, 8), (8, 8), blocks=1), dim_y, **options)
 
 
+def long_filters(dim_x: int, dim_y: int = 1, **options: float | str) -> ConvCNP:
+    """Build a residual U-Net behind long filters."""
+    return ConvCNP.residual(dim_x, dim_y, filters=2, **options)
+
+
 # The last one works on 384 x 384 cells, and takes a second each time.
 CASES = {
     "convcnp-1d": Case(ConvCNP.small, 1, 12),
     "convcnpxl-1d": Case(ConvCNP.xl, 1, 6),
     "convcnp-ours-1d": Case(ConvCNP.residual, 1, 3),
+    "long-filters-1d": Case(long_filters, 1, 3),
     "convcnp-2d": Case(ConvCNP.small, 2, 4),
     "small-ours-2d": Case(small_ours, 2, 2),
     "convcnpxl-2d": Case(ConvCNP.xl, 2, 1),

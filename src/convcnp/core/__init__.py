@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from convcnp.core.cnn import ResNet as ResNet
     from convcnp.core.cnn import SimpleCNN as SimpleCNN
     from convcnp.core.cnn import UNet as UNet
-    from convcnp.core.filters import Filtered as Filtered
+    from convcnp.core.filters import LongFilters as LongFilters
     from convcnp.core.grid import Field as Field
     from convcnp.core.grid import Grid as Grid
     from convcnp.core.grid import Margin as Margin
@@ -39,8 +39,8 @@ _NAMES = {
     "CNN": "cnn",
     "SimpleCNN": "cnn",
     "UNet": "cnn",
-    "Filtered": "filters",
     "ResNet": "cnn",
+    "LongFilters": "filters",
     "Predictive": "predictive",
     "GaussianPredictive": "predictive",
     "MixturePredictive": "predictive",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, Literal
 
 import torch
@@ -16,9 +15,9 @@ from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
 from convcnp.data.source import Familiar, Part
+from convcnp.data.waves import LEFT_OUT, Waves
 from convcnp.errors import SettingError, check_positive
 from convcnp.models.gaussian_process import EQ, GaussianProcess, Kernel
-from convcnp.models.waves import Waves
 
 
 @dataclass(frozen=True)
@@ -118,34 +117,42 @@ class FunctionSource(ABC):
 class GPSource(FunctionSource):
     """Noise-free functions drawn from a Gaussian process, in float64.
 
-    Functions to learn from are sums of waves if the kernel is, which takes a third of the time.
-    Held-out ones are drawn by Cholesky factors, as they were for every number that was published.
+    Args:
+        jitter: Variance added to every value: a Cholesky factor of a hundred points needs 1e-12.
+        takes_waves: Draw smooth functions as sums of `Waves` where these are fewer than points,
+            which takes less time. Held-out ones are drawn by Cholesky factors, as they were for
+            every number that was published.
     """
 
     kernel: Kernel = field(default_factory=EQ)
-    jitter: float = 1e-12  # of the draws: enough for a hundred points, in float64
-    by_waves: bool = True
+    jitter: float = 1e-12
+    takes_waves: bool = True
 
     def values(
         self, x: Float[Tensor, "B K Dx"], generator: torch.Generator
     ) -> Float[Tensor, "B K Dy"]:
         """Draw one function per task."""
-        process = self._waves or GaussianProcess(self.kernel, jitter=self.jitter)
+        process = self._waves(x) or GaussianProcess(self.kernel, jitter=self.jitter)
         return process.sample(x, generator, self.dim_y)
 
-    @cached_property
-    def _waves(self) -> Waves | None:
-        if self.by_waves and isinstance(self.kernel, EQ) and self.dim_x == 1:
-            return Waves(self.kernel.length_scale, self.high - self.low)
-        return None
+    def _waves(self, x: Float[Tensor, "B K Dx"]) -> Waves | None:
+        """Return the waves that values at these inputs are sums of, if there are, and few."""
+        # A subclass of the kernel may be another kernel.
+        if not self.takes_waves or type(self.kernel) is not EQ or self.dim_x != 1:
+            return None
+        waves = Waves(self.kernel.length_scale, self.high - self.low)
+        if waves.count >= self.max_points or self.jitter > LEFT_OUT:
+            return None
+        is_within = bool(((x >= self.low) & (x <= self.high)).all())
+        return waves if is_within else None
 
     def held_out(self, part: Part) -> GPSource:
-        """Return the same process with sizes drawn per task; other seeds make other functions."""
-        return replace(self, sizes="task", by_waves=False)
+        """Return the process with sizes drawn per task, and by Cholesky factors."""
+        return replace(self, sizes="task", takes_waves=False)
 
     def for_curves(self) -> GPSource:
         """Return the process with the jitter that hundreds of points close together need."""
-        return replace(self, jitter=1e-7, by_waves=False)
+        return replace(self, jitter=1e-7)
 
     def ceiling(self, task: Task) -> GaussianPredictive:
         """Return the exact posterior, with a jitter of 1e-8."""

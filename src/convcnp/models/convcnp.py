@@ -12,7 +12,7 @@ from torch import Tensor
 
 from convcnp.core.cnn import CNN, SimpleCNN, UNet
 from convcnp.core.convolution import Pointwise
-from convcnp.core.filters import Filtered
+from convcnp.core.filters import LongFilters
 from convcnp.core.grid import Field, Grid, Margin, Padding, covering_grid, extent, ranges
 from convcnp.core.heads import GaussianHead, Head
 from convcnp.core.line import Activation
@@ -119,7 +119,7 @@ class ConvCNP(Model):
         Args:
             channels: Channels before the network.
             down: Channels of each halving; this and what follows are those of `UNet`.
-            filters: Layers of long filters before it (`Filtered`), for what comes round again.
+            filters: Layers of long filters before it (`LongFilters`), for what comes round again.
 
         Example:
             >>> ConvCNP.residual().num_parameters
@@ -128,7 +128,7 @@ class ConvCNP(Model):
         unet = UNet(
             dim_x, channels, down, up, blocks=blocks, activation=activation, padding=padding
         )
-        return cls(Filtered(unet, filters) if filters else unet, dim_y, **settings)
+        return cls(LongFilters(unet, filters) if filters else unet, dim_y, **settings)
 
     def raw(
         self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None

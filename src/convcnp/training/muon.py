@@ -24,8 +24,9 @@ class Muon(torch.optim.Adam):
 
     Of the momentum :math:`M = U S V^T` of a matrix only :math:`U V^T` is taken (Jordan et al.,
     2024), so that directions which are rarely asked for are learned as fast as the others. Kernels
-    of convolutions are matrices with a row for each output. What mixes no channels is left to Adam:
-    biases, length scales, kernels of one channel, and maps from or to less than 8.
+    of convolutions are matrices with a row for each output, and so are long filters with a row for
+    each channel. Left to Adam are biases, length scales, other kernels of one channel, and maps
+    from or to less than 8.
 
     Example:
         >>> layer = torch.nn.Linear(16, 8)

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from convcnp.core.cnn import UNet
+from convcnp.core.filters import REACH
 from convcnp.core.task import Task
 from convcnp.data.source import seeded
 from convcnp.data.table import TableSource
@@ -48,10 +49,11 @@ def network_choices(source: TableSource, choices: Choices) -> None:
     if name not in (MODEL, MEASURED):
         return
     blocks = choices.choose("model.blocks", _BLOCKS[dim])
+    filters = choices.choose("model.filters", 0)
     task = source.draw(_SAMPLED, seeded(2))
     extent = float(np.median(_extents(task)))
     levels = _levels(extent * density / 2, blocks, _MOST_HALVINGS[dim])
-    sees = _radius(levels, blocks) / density
+    sees = (_radius(levels, blocks) + filters * REACH) / density
     down = choices.choose(
         "model.down",
         list(_CHANNELS[:levels]),

@@ -1,0 +1,75 @@
+"""Smooth random functions as sums of a few waves, in place of a Cholesky factor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+LEFT_OUT = 1e-12  # of the variance, by leaving out all further waves
+
+
+@dataclass(frozen=True)
+class Waves:
+    r"""Functions of a Gaussian process whose covariance is :math:`\exp(-d^2 / 2\ell^2)`.
+
+    Within a span the kernel equals one that repeats itself so late that no copy is seen, and which
+    has a Fourier series, so that
+
+    .. math:: f(x) = \operatorname{Re} \sum_j c_j e^{2 \pi i j x / P}
+
+    The variances of :math:`c_j` fall as fast as the kernel does: some thirty waves give covariances
+    to twelve digits, for any number of points.
+
+    Args:
+        length_scale: That of the kernel.
+        span: The largest distance between two inputs.
+
+    Example:
+        >>> x = torch.linspace(-2, 2, 500, dtype=torch.float64)[None, :, None]
+        >>> waves = Waves(length_scale=0.25, span=4.0)
+        >>> waves.count, waves.sample(x, torch.Generator().manual_seed(0)).shape
+        (29, torch.Size([1, 500, 1]))
+    """
+
+    length_scale: float
+    span: float
+
+    @property
+    def count(self) -> int:
+        """How many waves there are, the constant among them."""
+        return math.ceil(_vanishing() / self._rate) + 1
+
+    def sample(
+        self, x: Float[Tensor, "B K 1"], generator: torch.Generator, channels: int = 1
+    ) -> Float[Tensor, "B K Dy"]:
+        """Draw one function per task and channel and return its values at the inputs."""
+        shape = (self.count, len(x), channels, 2)
+        parts = torch.randn(shape, dtype=torch.float64, generator=generator)
+        weights = torch.view_as_complex(parts).numpy() * self._deviations()[:, None, None]
+        wave = np.exp(1j * self._rate / self.length_scale * x.detach().double().numpy())
+        values = np.zeros((*x.shape[:2], channels), dtype=complex)
+        for weight in weights[::-1, :, None]:  # by Horner's rule: (B, 1, Dy) each
+            values *= wave
+            values += weight
+        return torch.from_numpy(np.ascontiguousarray(values.real))
+
+    def _deviations(self) -> Float[np.ndarray, " J"]:
+        """Return the standard deviation of either part of every wave's weight."""
+        variances = np.exp(-0.5 * (self._rate * np.arange(self.count)) ** 2)
+        variances[0] /= 2
+        return np.sqrt(math.sqrt(2 / math.pi) * self._rate * variances)
+
+    @property
+    def _rate(self) -> float:
+        """Of the slowest wave: radians in a length scale."""
+        return 2 * math.pi / (self.span / self.length_scale + _vanishing())
+
+
+def _vanishing() -> float:
+    """Return where a standard normal density, the kernel's shape, has all but vanished."""
+    return math.sqrt(-2 * math.log(LEFT_OUT))
