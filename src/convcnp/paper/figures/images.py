@@ -187,7 +187,7 @@ def _photo(name: str, shelf: Shelf, seed: int) -> Figure:
     """Draw a large photograph completed from 5 and 20 % of its pixels."""
     found = {
         "all image sets": _deepest(shelf, "general", "general-images-convcnp"),
-        "celeba64": _deepest(shelf, "table3", "celeba64-convcnp"),
+        "celeba64": _deepest(shelf, "table3", "celeba64-convcnpxl"),
         "celeba32": _deepest(shelf, "table3", "celeba32-convcnp"),
     }
     models = {label: model for label, model in found.items() if model is not None}
