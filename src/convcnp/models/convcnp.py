@@ -111,7 +111,6 @@ class ConvCNP(Model):
         blocks: int = 1,
         activation: Activation = "gelu",
         padding: Padding = "unobserved",
-        filters: int = 0,
         **settings: Any,
     ) -> ConvCNP:
         """Build a U-Net with residual blocks, fewer halvings and more channels where detail is.
@@ -119,7 +118,7 @@ class ConvCNP(Model):
         Args:
             channels: Channels before the network.
             down: Channels of each halving; this and what follows are those of `UNet`.
-            filters: Layers of long filters before it (`LongFilters`), for what comes round again.
+            settings: `filters`, which is that of `behind_filters`, and those of the class.
 
         Example:
             >>> ConvCNP.residual().num_parameters
@@ -128,7 +127,8 @@ class ConvCNP(Model):
         unet = UNet(
             dim_x, channels, down, up, blocks=blocks, activation=activation, padding=padding
         )
-        return cls(LongFilters(unet, filters) if filters else unet, dim_y, **settings)
+        cnn = behind_filters(unet, filters=settings.pop("filters", 0))
+        return cls(cnn, dim_y, **settings)
 
     def raw(
         self, task: Task, anchor: Float[Tensor, "B Dx"] | None = None
@@ -210,3 +210,8 @@ class ConvCNP(Model):
                     part, self.spacing, self._exact, multiple=self.cnn.multiple, anchor=anchor
                 )
                 yield Tile(i, targets, self.on_grid(part, grid)[0])
+
+
+def behind_filters(cnn: CNN, *, filters: int = 0) -> CNN:
+    """Put layers of `LongFilters` before a network, if there are to be some."""
+    return LongFilters(cnn, filters) if filters else cnn

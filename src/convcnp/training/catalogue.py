@@ -150,7 +150,11 @@ MODELS: Catalogue[BuiltModel] = Catalogue(
         ),
         "grid-unet": _model("grid_convcnp:GridConvCNP.unet", head="make_pixel_head"),
         "grid-convcnpxl": _model("grid_convcnp:GridConvCNP.xl", head="make_pixel_head"),
-        "convcnp-ours": _model("convcnp:ConvCNP.residual", after="convcnp:ConvCNP"),
+        "convcnp-ours": _model(
+            "convcnp:ConvCNP.residual",
+            before="convcnp:behind_filters",
+            after="convcnp:ConvCNP",
+        ),
         "convcnp-measured": _model(
             "measured:MeasuredConvCNP.residual",
             before="convcnp:ConvCNP",

@@ -49,7 +49,7 @@ def network_choices(source: TableSource, choices: Choices) -> None:
     if name not in (MODEL, MEASURED):
         return
     blocks = choices.choose("model.blocks", _BLOCKS[dim])
-    filters = choices.choose("model.filters", 0)
+    filters = choices.choose("model.filters", 0) if name == MODEL else 0
     task = source.draw(_SAMPLED, seeded(2))
     extent = float(np.median(_extents(task)))
     levels = _levels(extent * density / 2, blocks, _MOST_HALVINGS[dim])
