@@ -57,3 +57,19 @@ def test_heads_divide_the_width(width, num_heads):
 def test_a_number_of_self_attention_layers_is_not_negative():
     with pytest.raises(SettingError, match=r"self_attention must be .*, got -1"):
         AttnCNP(self_attention=-1)
+
+
+@pytest.mark.parametrize("dim_x", [1, 2])
+def test_detail_bends_units_at_places_all_over_the_inputs(dim_x):
+    torch.manual_seed(0)
+    layer = AttnCNP(dim_x, detail=16.0).input_embedding[0]
+    steepness = layer.weight.norm(dim=1)
+    distance = layer.bias.abs() / steepness  # of the bend from the origin
+    assert steepness.median() > 8 * AttnCNP(dim_x).input_embedding[0].weight.norm(dim=1).median()
+    assert (distance <= math.sqrt(dim_x)).all()
+    assert 0.3 < distance.mean() < 0.7  # neither all at the origin nor all beyond
+
+
+def test_detail_is_positive():
+    with pytest.raises(SettingError, match="detail must be a positive number"):
+        AttnCNP(detail=0.0)

@@ -11,7 +11,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from convcnp.core.heads import Head, make_pixel_head
 from convcnp.core.task import Task
-from convcnp.errors import SettingError, check_not_negative
+from convcnp.errors import SettingError, check_not_negative, check_positive
 from convcnp.models.cnp import CNP, mlp
 
 
@@ -22,6 +22,8 @@ class AttnCNP(CNP):
         width: Hidden units of every layer.
         num_heads: Attention heads.
         self_attention: Self-attention layers over the context.
+        detail: How many times as finely as with torch's initial weights targets tell places of
+            [-1, 1] apart before training. To learn that takes long.
 
     Example:
         >>> AttnCNP().num_parameters
@@ -38,12 +40,16 @@ class AttnCNP(CNP):
         width: int = 128,
         num_heads: int = 8,
         self_attention: int = 0,
+        detail: float = 1.0,
         decoder: Sequence[int] | None = None,
         head: Head | None = None,
     ) -> None:
         super().__init__(dim_x, dim_y, width=width, decoder=decoder, head=head)
         check_not_negative("self_attention", self_attention)
+        check_positive("detail", detail)
         self.input_embedding = mlp([dim_x, width, width])
+        if detail != 1:
+            _bend_everywhere(self.input_embedding[0], detail)
         self.self_attention = nn.ModuleList(
             SelfAttention(width, num_heads) for _ in range(self_attention)
         )
@@ -56,6 +62,7 @@ class AttnCNP(CNP):
         dim_y: int = 1,
         *,
         self_attention: int = 2,
+        detail: float = 1.0,
         head: Head | None = None,
     ) -> AttnCNP:
         """Build the paper's AttnCNP for images (Appendix B).
@@ -68,6 +75,7 @@ class AttnCNP(CNP):
             dim_x,
             dim_y,
             self_attention=self_attention,
+            detail=detail,
             decoder=(64, 64, 64, 64),
             head=head or make_pixel_head(),
         )
@@ -82,6 +90,15 @@ class AttnCNP(CNP):
         keys = self.input_embedding(task.x_context.to(dtype))
         queries = self.input_embedding(task.x_target.to(dtype))
         return self.cross_attention(queries, keys, points, present)
+
+
+@torch.no_grad()
+def _bend_everywhere(layer: nn.Module, detail: float) -> None:
+    """Make a layer of units that are steep, and zero on one side of a place in [-1, 1]."""
+    assert isinstance(layer, nn.Linear)
+    layer.weight.mul_(detail)
+    bends = torch.empty_like(layer.weight).uniform_(-1, 1)
+    layer.bias.copy_(-(layer.weight * bends).sum(1))
 
 
 class Attention(nn.Module):
