@@ -122,8 +122,9 @@ def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():
     axis = TimeAxis.of(pd.Series([1.0, 2.0]))
     found = [Rhythm(12.0, 0.53), Rhythm(3.5, 0.2), Rhythm(2.0, 0.01)]
     assert rhythms_said("v", found, axis, 100) == (
-        "v: a rhythm of 12 explains 53% and a rhythm of 3.5 explains 20% of the variance."
+        "v: a rhythm of 12 explains 53% and a rhythm of 3.5 explains 20% of the variance around "
+        "a line."
     )
     assert rhythms_said("v", found[2:], axis, 100) == "v: no rhythm was found."
     few = rhythms_said("v", found[:1], axis, 12)
-    assert few.endswith("53% of the variance, which may be chance: there are 12 values.")
+    assert few.endswith(" around a line, which may be chance: there are 12 values.")

@@ -161,7 +161,7 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
         >>> import pandas as pd
         >>> axis = TimeAxis.of(pd.Series([1.0, 2.0]))
         >>> rhythms_said("v", [Rhythm(12.0, 0.9)], axis, 100)
-        'v: a rhythm of 12 explains 90% of the variance.'
+        'v: a rhythm of 12 explains 90% of the variance around a line.'
     """
     said = [
         f"a rhythm of {axis.duration(rhythm.period)} explains {rhythm.share:.0%}"
@@ -171,7 +171,7 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
     if not said:
         return f"{name}: no rhythm was found."
     doubt = f", which may be chance: there are {count} values" if count < _TELLING else ""
-    return f"{name}: {' and '.join(said)} of the variance{doubt}."
+    return f"{name}: {' and '.join(said)} of the variance around a line{doubt}."
 
 
 def seems_positive(y: np.ndarray) -> bool:

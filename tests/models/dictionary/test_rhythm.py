@@ -70,3 +70,19 @@ def test_a_rhythm_that_drifts_explains_what_comes_round():
     assert drifting.periods[0] == pytest.approx(10, rel=0.15)
     assert 0.2 < drifting.shares[0] < 0.9
     assert steady.shares[0] > 0.98
+
+
+def test_a_season_on_a_steep_trend_is_seen():
+    x = torch.arange(80, dtype=torch.float64)
+    noise = torch.randn(80, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = seen(torch.exp(0.04 * x + 0.15 * torch.sin(torch.pi * x / 2) + 0.02 * noise))
+    assert found.periods[0] == pytest.approx(4, rel=0.01)
+    assert found.shares[0] > 0.5
+
+
+def test_periods_that_one_window_could_not_tell_apart_are_one():
+    x = torch.arange(6000, dtype=torch.float64)
+    noise = torch.randn(6000, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    beats = torch.sin(2 * torch.pi * x / 24) + 0.5 * torch.sin(2 * torch.pi * x / 24.15)
+    (period,) = seen(beats + 0.1 * noise).periods
+    assert period == pytest.approx(24, rel=0.01)

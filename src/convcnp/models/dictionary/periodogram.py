@@ -123,10 +123,10 @@ def find_periods(
     spectrum = Periodogram(x, step)
     if len(spectrum.frequency) < 3:
         return []
-    highest = _highest(spectrum, spectrum(_without(x, z, None)).mean(0))
+    highest = _highest(spectrum, spectrum(without(x, z, None)).mean(0))
     highest = _refined(x, z, highest, spectrum.span)
     first = _fundamental(x, z, highest)
-    rest = _without(x, _without(x, z, first), highest)
+    rest = without(x, without(x, z, first), highest)
     left = spectrum(rest).mean(0)
     height = left.clamp(min=1e-9).log()
     height = height - _power_law(spectrum.frequency.log(), height)
@@ -218,7 +218,7 @@ def _beside_line(x: Tensor, z: Tensor, frequency: Tensor) -> Tensor:
     return (explained / (z**2).sum(1).clamp(min=1e-300)).sum(1)
 
 
-def _without(x: Tensor, z: Tensor, frequency: float | None) -> Tensor:
+def without(x: Tensor, z: Tensor, frequency: float | None = None) -> Tensor:
     """Take a line out, and two harmonics of a frequency if there is one, by least squares."""
     columns = [torch.ones_like(x), x / x[-1] - 0.5]
     if frequency is not None:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
+from convcnp.models.dictionary.periodogram import without
 from convcnp.models.dictionary.windows import Fitted, windows
 
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
@@ -25,7 +26,8 @@ class Seen:
 
     Args:
         periods: Those that a chosen entry uses, the one that explains most first.
-        shares: The share of the observations' variance that each explains, and that comes round.
+        shares: The share of the observations' variance around a straight line that each explains,
+            and that comes round.
         gap: The typical gap between observations.
         kernel: The most likely entry in words, lengths in gaps.
         logarithm: The probability that the logarithm is the better scale.
@@ -55,11 +57,11 @@ def described(fitted: Fitted | None) -> Seen | None:
 
 
 def explained(fitted: Fitted) -> dict[float, float]:
-    """Return the share of variance that each period's part explains, and that comes round.
+    """Return the share of variance around a line that each period's part explains.
 
-    It is that of the posterior mean, times what is left of it after one period: without noise a
-    rhythm that drifts would explain anything. Periods too near to each other for the series to tell
-    apart are one: the heaviest entry's.
+    It is that of the posterior mean, times what is left of it after one period, which comes round:
+    without noise a rhythm that drifts would explain anything. Periods too near to each other to be
+    told apart are one: the heaviest entry's.
     """
     every = windows(fitted.series.x)
     middle = every[len(every) // 2]
@@ -68,9 +70,10 @@ def explained(fitted: Fitted) -> dict[float, float]:
     variants = fitted.weighed.variants
     factor, left = found.factor[variants.entry], found.left(variants)[..., None]
     strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)
-    total = series.z.var(1, correction=0).clamp(min=1e-12)[variants.form]
+    beside_line = without(series.x - series.x[0], series.z)
+    total = beside_line.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
-    for alike in _told_apart(_periods(fitted), fitted.series.span):
+    for alike in _told_apart(_periods(fitted), series.span):
         # What does not come round is no rhythm: a cosine of a long period is a slow change.
         if alike[0] > min(fitted.series.span / _CYCLES, series.span):
             continue
