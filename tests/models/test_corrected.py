@@ -1,8 +1,10 @@
 """The corrected dictionary: itself before training, and indifferent to units, order and targets."""
 
+import numpy as np
 import pytest
 import torch
 
+from convcnp import load
 from convcnp.core.task import Task
 from convcnp.data.simulated_series import SimulatedSeries
 from convcnp.data.source import seeded
@@ -140,3 +142,15 @@ def test_curves_are_the_dictionary_s_before_training_and_within_the_bands_after(
     low, high = (trained(task).quantile(level) for level in (0.05, 0.95))
     inside = ((changed >= low) & (changed <= high))[:, task.target_mask[0]]
     assert 0.85 < inside.double().mean() < 0.95
+
+
+def test_a_narrow_band_holds_the_mean_and_agrees_with_the_deviation():
+    # What is next to impossible, an outlier as large as the series, must rule neither.
+    random = np.random.default_rng(0)
+    x = np.arange(400.0)
+    y = 1000 + 100 * np.cumsum(random.standard_t(4, 400))
+    predictive = load("general").model(Task.from_arrays(x, y, x[:-1:10] + 0.5))
+    low, middle, high = (predictive.quantile(level) for level in (0.05, 0.5, 0.95))
+    assert ((low < predictive.mean) & (predictive.mean < high)).all()
+    assert ((predictive.mean - middle).abs() < 0.1 * (high - low)).all()
+    assert (predictive.stddev < (high - low) / 2).all()  # of a Gaussian: 0.3

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.core.heads import Head
-from convcnp.core.normal_scores import EXACTLY
+from convcnp.core.normal_scores import EXACTLY, SMALLEST
 from convcnp.core.predictive import MixturePredictive, Predictive
 from convcnp.core.quadrature import QuadraturePredictive
 from convcnp.errors import SettingError
@@ -33,14 +35,29 @@ class RecalibratedPredictive(QuadraturePredictive):
     mixture widens every interval, a shifted one moves it, one of several peaks bends it; bounds of
     the base, such as zero, stay bounds.
 
+    In the tails of the base there may be nothing but what it holds for next to impossible, and
+    wide. A little probability more would have no end there: of each tail only its probability
+    changes, and that no further than to what is allowed.
+
     Args:
         base: The distribution that is corrected.
         change: The mixture :math:`g`.
+        tail: Probability of the base's tails, on either side.
+        most: What they may have after the change, if it is more.
     """
 
-    def __init__(self, base: Predictive, change: MixturePredictive) -> None:
+    def __init__(
+        self,
+        base: Predictive,
+        change: MixturePredictive,
+        tail: Float[Tensor, "B M Dy"] | float = 0.0,
+        most: Float[Tensor, "B M Dy"] | float = 0.0,
+    ) -> None:
         super().__init__(base.mask.shape, validate_args=False)
         self.base, self.change, self.mask = base, change, base.mask
+        shape, like = base.mask.shape, change.means
+        parts = (torch.as_tensor(part, dtype=like.dtype) for part in (tail, most))
+        self.tail, self.most = (part.to(like.device).expand(shape) for part in parts)
 
     def integrated(self) -> tuple[Tensor, Tensor]:
         r"""Return mean and variance: those of the base, and what the change adds to them.
@@ -75,17 +92,44 @@ class RecalibratedPredictive(QuadraturePredictive):
             )
             x = torch.cat([between.flatten(0, 1), corners[-1:]])
             score = self.base.score(x)
-            yield x, torch.special.ndtr(score), self.change.cdf(score)
+            yield x, torch.special.ndtr(score), torch.special.ndtr(self._changed(score))
 
     def score(self, value: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
         """Return the score in the change of the score in the base."""
-        return self.change.score(self.base.score(value))
+        return self._changed(self.base.score(value))
 
     def at_score(
         self, score: Float[Tensor, "*S B M Dy"], tolerance: float = EXACTLY
     ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
-        return self.base.at_score(self.change.at_score(score, tolerance), tolerance)
+        tails = self._tails
+        within = _moved(score.double(), tails.after, tails.of_change)
+        found = self.change.at_score(within, tolerance).clamp(-tails.reach, tails.reach)
+        beyond = _moved(score.double(), tails.after, tails.before, is_outside=True)
+        is_outside = torch.special.ndtr(-score.abs()) < torch.where(score < 0, *tails.after)
+        return self.base.at_score(torch.where(is_outside, beyond, found), tolerance)
+
+    def _changed(self, score: Float[Tensor, "*S B M Dy"]) -> Float[Tensor, "*S B M Dy"]:
+        """Return the scores that scores in the base have after the change."""
+        tails = self._tails
+        within = _moved(self.change.score(score).double(), tails.of_change, tails.after)
+        beyond = _moved(score.double(), tails.before, tails.after, is_outside=True)
+        return torch.where(score.abs() < tails.reach, within, beyond).to(score)
+
+    @cached_property
+    def _tails(self) -> _Tails:
+        tail = self.tail.double()
+        reach = -torch.special.ndtri(tail)
+        weights, means, stddevs = (
+            part.double() for part in (self.change.weights, self.change.means, self.change.stddevs)
+        )
+        below, above = (
+            (weights * torch.special.ndtr((side * means - reach[..., None]) / stddevs)).sum(-1)
+            for side in (-1, 1)
+        )
+        most = torch.maximum(tail, self.most.double())
+        after = torch.minimum(below, most), torch.minimum(above, most)
+        return _Tails(reach, (tail, tail), (below, above), after)
 
     def crps(self, value: Float[Tensor, "B M Dy"]) -> Float[Tensor, "B M Dy"]:
         r"""Return the continuous ranked probability score of each output; smaller is better.
@@ -107,25 +151,60 @@ class RecalibratedPredictive(QuadraturePredictive):
         self, shift: Tensor | float, scale: Tensor | float, scatter: Tensor | float = 0.0
     ) -> RecalibratedPredictive:
         """Return the distribution of shift + scale * output + noise of deviation `scatter`."""
-        return RecalibratedPredictive(self.base.affine(shift, scale, scatter), self.change)
+        base = self.base.affine(shift, scale, scatter)
+        return RecalibratedPredictive(base, self.change, self.tail, self.most)
 
     def to(self, device: torch.device | str) -> RecalibratedPredictive:
         """Move every tensor to a device."""
-        return RecalibratedPredictive(self.base.to(device), self.change.to(device))
+        tails = (self.tail.to(device), self.most.to(device))
+        return RecalibratedPredictive(self.base.to(device), self.change.to(device), *tails)
 
     def _likely(self) -> Tensor:
         return self.base.mean  # its own takes a quadrature
 
     def _log_density(self, value: Tensor) -> Tensor:
         # Beyond, the change is that of the end: a single outlier must not rule what is learned.
-        u = self.base.score(value).clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
+        u, tails = self.base.score(value).clamp(-_LARGEST_SCORE, _LARGEST_SCORE), self._tails
         standard = -0.5 * u**2 - 0.5 * math.log(2 * math.pi)
-        return self.base._log_density(value) + self.change._log_density(u) - standard
+        inside = (torch.log1p(-(low + high)) for low, high in (tails.after, tails.of_change))
+        gain = self.change._log_density(u) - standard + next(inside) - next(inside)
+        before, after = (torch.where(u < 0, *side) for side in (tails.before, tails.after))
+        beyond = after.clamp(min=SMALLEST).log() - before.clamp(min=SMALLEST).log()
+        return self.base._log_density(value) + torch.where(u.abs() < tails.reach, gain, beyond)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
-        scores = self.change.sample(tuple(shape), generator=generator)
-        drawn = [self.base.at_score(score) for score in scores.reshape(-1, *self.mask.shape)]
+        scores = torch.randn((*shape, *self.mask.shape), dtype=torch.float64, generator=generator)
+        drawn = [self.at_score(score) for score in scores.reshape(-1, *self.mask.shape)]
         return torch.stack(drawn).reshape(scores.shape).to(self.base.mean)
+
+
+class _Tails(NamedTuple):
+    """Where the tails begin, and how probable they are on the lower and on the upper side."""
+
+    reach: Tensor  # as a score in the base
+    before: tuple[Tensor, Tensor]  # in the base
+    of_change: tuple[Tensor, Tensor]  # in the mixture
+    after: tuple[Tensor, Tensor]
+
+
+def _moved(
+    score: Tensor,
+    before: tuple[Tensor, Tensor],
+    after: tuple[Tensor, Tensor],
+    *,
+    is_outside: bool = False,
+) -> Tensor:
+    """Return scores of the same share of what lies between the tails, or of a tail, of others."""
+    # From the nearer end: the other side of a distribution rounds to one.
+    level = torch.special.ndtr(-score.abs())
+    old, new = (torch.where(score < 0, *side) for side in (before, after))
+    if is_outside:
+        level = level * new / old.clamp(min=SMALLEST)
+    else:
+        between = [1 - low - high for low, high in (before, after)]
+        level = new + (level - old) * between[1] / between[0].clamp(min=SMALLEST)
+    found = torch.special.ndtri(level.clamp(SMALLEST, 1))
+    return torch.where(score < 0, found, -found)
 
 
 def _trapezoids(
@@ -163,8 +242,8 @@ class RecalibratedHead(Head):
         self.base, self.components, self.doubt = base, components, doubt
 
     def channels(self, dim_y: int) -> int:
-        """Return the numbers of the base, and three per component and output channel."""
-        return self.base.channels(dim_y) + self.channels_of_change(dim_y)
+        """Return the numbers of the base, of the change, and two of the tails per channel."""
+        return self.base.channels(dim_y) + self.channels_of_change(dim_y) + 2 * dim_y
 
     def channels_of_change(self, dim_y: int) -> int:
         """Return three numbers per component and output channel."""
@@ -174,10 +253,10 @@ class RecalibratedHead(Head):
         self, raw: Float[Tensor, "B M P"], mask: Bool[Tensor, "B M Dy"]
     ) -> RecalibratedPredictive:
         """Return the base's distribution with the change behind it."""
-        count = self.base.channels(mask.shape[2])
-        return RecalibratedPredictive(
-            self.base(raw[..., :count], mask), self.change(raw[..., count:], mask)
-        )
+        dim_y = mask.shape[2]
+        counts = [self.base.channels(dim_y), self.channels_of_change(dim_y), dim_y, dim_y]
+        of_base, change, *tails = raw.split(counts, -1)
+        return RecalibratedPredictive(self.base(of_base, mask), self.change(change, mask), *tails)
 
     def change(
         self, raw: Float[Tensor, "B M P"], mask: Bool[Tensor, "B M Dy"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from convcnp.core.predictive import Predictive
@@ -78,17 +78,18 @@ class CorrectedDictionary(Model):
         return self.dictionary.knows_errors
 
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
-        """Return the dictionary's numbers, then those of the change."""
+        """Return the dictionary's numbers, those of the change, and of the tails."""
         with torch.no_grad():
             of_base = self.dictionary.raw(task)
             base = self.dictionary.to_predictive(of_base, task.target_mask)
             channels = [self._features(task, base, c) for c in range(task.dim_y)]
+            tails = self.dictionary.unforeseen(of_base, base.variance)
         # (B, M, Dy, 3, K): the head wants the channels behind the kinds of numbers.
         like = next(self.network.parameters())
         change = torch.stack([self.network(f.to(like)) for f in channels], 2)
         change = change * task.context_mask.any(1)[:, None, :, None]
         change = change.unflatten(-1, (3, -1)).transpose(2, 3).flatten(2)
-        return torch.cat([of_base, change.to(of_base)], -1)
+        return torch.cat([of_base, change.to(of_base), *tails], -1)
 
     @torch.no_grad()
     def draw(
@@ -111,9 +112,15 @@ class CorrectedDictionary(Model):
         """Return what seasons the dictionary found in every task and channel."""
         return self.dictionary.rhythms(task)
 
+    def _farthest(self, count: Int[Tensor, " B"]) -> Float[Tensor, "B 1"]:
+        """Return the score beyond which values are all the same: no process foresees them."""
+        unforeseen = self.dictionary.surprise / (count[:, None].double() + 2)
+        return -torch.special.ndtri(unforeseen / 2).clamp(min=-_LARGEST_SCORE)
+
     def _features(self, task: Task, base: Predictive, channel: int) -> Float[Tensor, "B M F"]:
         """Describe every target of a channel in numbers that do not depend on units."""
-        series, place = _Series.of(task, channel), _Place(task, base, channel)
+        series = _Series.of(task, channel)
+        place = _Place(task, base, channel, self._farthest(series.exists.sum(1)))
         around = [
             place.neighbour(series, step) for step in range(-self.neighbours, self.neighbours)
         ]
@@ -181,8 +188,10 @@ def _shape(known: Float[Tensor, "B N"], low: Float[Tensor, " B"]) -> list[Float[
 class _Place:
     """The targets of one channel, and the distribution that the dictionary predicts there."""
 
-    def __init__(self, task: Task, base: Predictive, channel: int) -> None:
-        self.base, self.channel = base, channel
+    def __init__(
+        self, task: Task, base: Predictive, channel: int, farthest: Float[Tensor, "B 1"]
+    ) -> None:
+        self.base, self.channel, self.farthest = base, channel, farthest
         self.x = task.x_target[..., 0].double()  # (B, M)
 
     def neighbour(self, series: _Series, step: int) -> Float[Tensor, "B M 3"]:
@@ -206,7 +215,7 @@ class _Place:
     def _score(self, value: Float[Tensor, "B M"]) -> Float[Tensor, "B M"]:
         everywhere = value[..., None].expand(self.base.mask.shape)
         score = self.base.score(everywhere)[..., self.channel]
-        return score.clamp(-_LARGEST_SCORE, _LARGEST_SCORE)
+        return score.clamp(-self.farthest, self.farthest)
 
     def of_base(self, series: _Series) -> list[Float[Tensor, "B M"]]:
         """Describe the predicted distribution, and where the target lies among the observations."""

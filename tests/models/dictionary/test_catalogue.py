@@ -1,8 +1,12 @@
 """The entries of the dictionary: how many there are, and what they need to know of a series."""
 
+import math
+
+import numpy as np
+import pytest
 import torch
 
-from convcnp.models.dictionary.catalogue import Catalogue, entries_for
+from convcnp.models.dictionary.catalogue import Catalogue, Sampling, entries_for
 
 
 def test_a_season_adds_entries_at_its_period():
@@ -19,3 +23,29 @@ def test_seasonal_entries_pay_for_being_the_best_of_many_frequencies():
     seasonal = (few.weights[few.kernel] * few.bases.period.isfinite()).any(1)
     assert (many.log_prior[seasonal] < few.log_prior[seasonal]).all()
     assert torch.equal(many.log_prior[~seasonal], few.log_prior[~seasonal])
+
+
+@pytest.mark.parametrize("phases", [3, 4, 7, 12])
+def test_next_phases_of_a_lattice_are_correlated(phases):
+    for drift in (0.0, 1e-4):
+        sharpness = Sampling(np.arange(100.0)).sharpest(phases + drift)
+        expected = 1 / (2 * math.sin(math.pi / phases) ** 2)
+        assert sharpness == pytest.approx(expected, rel=0.02)
+
+
+def test_phases_that_fill_up_tell_of_sharp_seasons():
+    times = np.arange(400.0)
+    assert Sampling(times).sharpest(12.37) > 5 * Sampling(times).sharpest(12.0)
+    irregular = np.sort(np.random.default_rng(0).uniform(0, 400, 400))
+    assert Sampling(irregular).sharpest(12.0) > 10 * Sampling(times).sharpest(12.0)
+
+
+def test_a_hole_in_the_phases_does_not_hide_what_the_others_tell():
+    hours = np.arange(24 * 20.0)
+    days = hours[hours % 24 < 14]
+    assert Sampling(days).sharpest(24.0) == pytest.approx(Sampling(hours).sharpest(24.0), rel=0.01)
+
+
+def test_one_observation_tells_of_no_season():
+    assert Sampling(np.zeros(1)).sharpest(3.0) == 0.5
+    assert Sampling(np.zeros(1)).span == 1.0

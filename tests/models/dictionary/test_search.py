@@ -1,14 +1,16 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from convcnp.models.dictionary.catalogue import assembled
+from convcnp.models.dictionary.catalogue import Sampling, assembled
 from convcnp.models.dictionary.kernels import EQ, Entries
 from convcnp.models.dictionary.search import searched
 from convcnp.models.dictionary.variations import items
 
 SPAN = 100.0
+TIMES = Sampling(np.linspace(0, SPAN, 1001))
 
 
 def season(period: float, family: int = 1) -> Entries:
@@ -35,7 +37,7 @@ def peaked(at: float, noise: float):
 @pytest.mark.parametrize("found", [11.6, 12.3])
 def test_a_period_that_was_told_badly_is_put_right_with_the_noise(found):
     evidence, asked = peaked(at=12.0, noise=0.03)
-    entries, score = searched(season(found), evidence(season(found)), evidence, SPAN, 2, 3)
+    entries, score = searched(season(found), evidence(season(found)), evidence, TIMES, 2, 3)
     best = int(score.argmax())
     weights = entries.weights[entries.kernel[best]]
     assert float(entries.bases.period[weights != 0][0]) == pytest.approx(12.0, abs=0.02)
@@ -52,12 +54,12 @@ def test_the_best_of_every_family_has_its_periods_moved():
         [1, 2, 2],
     )
     evidence, _ = peaked(at=12.0, noise=0.1)
-    entries, _ = searched(two, evidence(two), evidence, SPAN, 0, 3)
+    entries, _ = searched(two, evidence(two), evidence, TIMES, 0, 3)
     assert [(entries.family == family).sum().item() for family in (1, 2)] == [7, 8]
 
 
 def test_without_rounds_only_periods_are_moved():
     evidence, _ = peaked(at=12.0, noise=0.03)
-    entries, _ = searched(season(11.6), evidence(season(11.6)), evidence, SPAN, 0, 3)
+    entries, _ = searched(season(11.6), evidence(season(11.6)), evidence, TIMES, 0, 3)
     assert len(entries) == 2 + 6
     assert entries.noise.unique().tolist() == [0.1]

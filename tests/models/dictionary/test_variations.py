@@ -1,9 +1,10 @@
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from convcnp.models.dictionary.catalogue import Catalogue, entries_for
+from convcnp.models.dictionary.catalogue import Catalogue, Sampling, entries_for
 from convcnp.models.dictionary.kernels import EQ, MATERN32
 from convcnp.models.dictionary.variations import (
     Item,
@@ -19,6 +20,7 @@ from convcnp.models.dictionary.variations import (
 
 SEASON, ROUGH = (EQ, 30.0, 12.0, 1.0), (MATERN32, 3.0, math.inf, 0.0)
 ITEM, SPAN = Item({SEASON: 0.8, ROUGH: 0.2}, 0.1, -3.0, 1), 120.0
+TIMES = Sampling(np.linspace(0, SPAN, 1201))
 
 
 def test_entries_are_the_same_when_put_together_again():
@@ -33,7 +35,7 @@ def test_entries_are_the_same_when_put_together_again():
 
 
 def test_a_variation_changes_one_number_up_and_down():
-    found = variations(ITEM, SPAN)
+    found = variations(ITEM, TIMES)
     assert [n.kind for n in numbers(ITEM)] == [
         *("noise", "length", "sharpness", "period", "length", "odds")
     ]
@@ -48,33 +50,34 @@ def test_a_variation_changes_one_number_up_and_down():
 
 
 def test_odds_double_and_halve():
-    shares = {round(each.kernel.get(ROUGH, 0), 6) for each in variations(ITEM, SPAN)}
+    shares = {round(each.kernel.get(ROUGH, 0), 6) for each in variations(ITEM, TIMES)}
     assert {round(2 / 6, 6), round(1 / 9, 6)} <= shares
 
 
 def test_an_exact_season_stays_exact_though_its_period_moves():
     exact = Item({(EQ, 1e6, 12.0, 0.0): 1.0}, 0.1, 0.0, 1)
     assert [n.kind for n in numbers(exact)] == ["noise", "period"]
-    assert all(base[1] == 1e6 for each in variations(exact, SPAN) for base in each.kernel)
+    assert all(base[1] == 1e6 for each in variations(exact, TIMES) for base in each.kernel)
 
 
 def test_a_period_never_becomes_endless():
     slow = Item({(EQ, 1e6, 200.0, 0.0): 1.0}, 0.1, 0.0, 1)
-    assert all(0 < base[2] < 1e6 for each in moved_periods(slow, 20.0) for base in each.kernel)
+    moved = moved_periods(slow, Sampling(np.arange(21.0)))
+    assert all(0 < base[2] < 1e6 for each in moved for base in each.kernel)
 
 
 def test_periods_move_both_ways_and_only_where_there_are_some():
-    moved = moved_periods(ITEM, SPAN)
+    moved = moved_periods(ITEM, TIMES)
     periods = [base[2] for each in moved for base in each.kernel if base[2] < math.inf]
     assert {each.log_prior for each in moved} == {-5.0}  # they pay for it
     assert len(moved) == 6 and min(periods) < 11.7 and max(periods) > 12.3
-    assert moved_periods(Item({ROUGH: 1.0}, 0.1, 0.0, 0), SPAN) == []
+    assert moved_periods(Item({ROUGH: 1.0}, 0.1, 0.0, 0), TIMES) == []
 
 
 def test_parts_that_become_alike_are_one():
     other = (MATERN32, 3.0 * 1.6, math.inf, 0.0)
     item = Item({ROUGH: 0.5, other: 0.5}, 0.1, 0.0, 0)
-    assert any(each.kernel == {other: 1.0} for each in variations(item, SPAN))
+    assert any(each.kernel == {other: 1.0} for each in variations(item, TIMES))
 
 
 def heights(item: Item, top: dict[Number, float]) -> list[float]:
@@ -89,8 +92,8 @@ def heights(item: Item, top: dict[Number, float]) -> list[float]:
 
 def test_all_numbers_go_to_the_top_of_their_parabolas_at_once():
     top = {Number("noise"): 0.5, Number("length", 1): -1.25, Number("period"): 0.25}
-    found = improved(ITEM, -sum(t**2 for t in top.values()), heights(ITEM, top), SPAN)
-    expected = changed(ITEM, top, SPAN)
+    found = improved(ITEM, -sum(t**2 for t in top.values()), heights(ITEM, top), TIMES)
+    expected = changed(ITEM, top, TIMES)
     assert found.noise == pytest.approx(expected.noise)
     for (base, weight), (other, share) in zip(
         found.kernel.items(), expected.kernel.items(), strict=True
@@ -100,8 +103,15 @@ def test_all_numbers_go_to_the_top_of_their_parabolas_at_once():
 
 def test_a_number_goes_no_farther_than_a_step_and_a_half_and_not_where_nothing_is_known():
     count = len(numbers(ITEM))
-    far = improved(ITEM, 0.0, [-100.0, 99.0, *[0.0] * 2 * (count - 1)], SPAN)
+    far = improved(ITEM, 0.0, [-100.0, 99.0, *[0.0] * 2 * (count - 1)], TIMES)
     assert far.noise == pytest.approx(0.1 * 2.5**1.5)
-    rising = improved(ITEM, 0.0, [-1.0, 2.0, *[0.0] * 2 * (count - 1)], SPAN)
+    rising = improved(ITEM, 0.0, [-1.0, 2.0, *[0.0] * 2 * (count - 1)], TIMES)
     assert rising.noise == pytest.approx(0.1 * 2.5)
-    assert improved(ITEM, 0.0, [-math.inf, 1.0, *[0.0] * 2 * (count - 1)], SPAN).noise == 0.1
+    assert improved(ITEM, 0.0, [-math.inf, 1.0, *[0.0] * 2 * (count - 1)], TIMES).noise == 0.1
+
+
+def test_a_season_becomes_no_sharper_than_its_times_tell():
+    months = Sampling(np.arange(120.0))
+    sharper = changed(ITEM, {Number("sharpness", 0): 9.0}, months)
+    assert next(iter(sharper.kernel))[3] == pytest.approx(months.sharpest(12.0))
+    assert next(iter(changed(ITEM, {Number("sharpness", 0): 1.0}, months).kernel))[3] == 1.8

@@ -12,7 +12,13 @@ from torch import Tensor
 from convcnp.core.log_mixture import LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.models.base import Model
-from convcnp.models.dictionary.components import Components, as_gaussians, bounded, with_surprise
+from convcnp.models.dictionary.components import (
+    Components,
+    as_gaussians,
+    bounded,
+    largest_surprise,
+    with_surprise,
+)
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.series import Observations
@@ -72,7 +78,7 @@ class AveragedProcesses(Model):
     @torch.no_grad()
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the components of every target's mixture, in float64 and the user's units."""
-        shape = (task.batch_size, task.x_target.shape[1], 4, task.dim_y, self.num_components)
+        shape = (task.batch_size, task.x_target.shape[1], *self._numbers(task.dim_y))
         raw = torch.zeros(shape, dtype=torch.float64)
         # One standard normal, until something is known.
         raw[:, :, 0, :, 1:], raw[:, :, 2] = -torch.inf, 1.0
@@ -82,8 +88,26 @@ class AveragedProcesses(Model):
                 asked = task.target_mask[index, :, channel]
                 if asked.any() and task.context_mask[index, :, channel].any():
                     found = answer(index, channel, task.x_target[index, asked])
-                    raw[index, asked, :, channel, : len(found)] = found.packed()
+                    packed = found.packed()
+                    raw[index, asked, :, channel, : len(found) - 1] = packed[..., :-1]
+                    raw[index, asked, :, channel, -1] = packed[..., -1]
         return raw.flatten(2).to(task.x_target.device)
+
+    def unforeseen(
+        self, raw: Float[Tensor, "B M P"], variance: Float[Tensor, "B M Dy"]
+    ) -> tuple[Float[Tensor, "B M Dy"], Float[Tensor, "B M Dy"]]:
+        """Return how probable it is that no process foresees a target, and how it might be at most.
+
+        Args:
+            variance: Of the predictions.
+        """
+        logs, _, widths, _ = raw.unflatten(-1, self._numbers(self.dim_y))[..., -1].unbind(2)
+        share = logs.exp()
+        return share, largest_surprise(variance - share * widths**2, widths)
+
+    def _numbers(self, dim_y: int) -> tuple[int, int, int]:
+        """Return the shape of a target's numbers; the last component is what nobody foresees."""
+        return 4, dim_y, self.num_components
 
     @abstractmethod
     def answering(self, task: Task) -> Answering:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Entries
@@ -16,6 +18,34 @@ Base = tuple[int, float, float, float]  # shape, length scale, period, sharpness
 Kernel = dict[Base, float]  # weights that sum to one
 
 _FEW = 8.0  # observations: of so many a period costs twice the logarithm of their number
+_HOLES = 2  # in the phases that are observed: nights, weekends
+_SEEN = 512  # observations that tell of phases
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """When a series was observed, at increasing times in gaps."""
+
+    times: Float[np.ndarray, " n"]
+
+    @property
+    def span(self) -> float:
+        """Return the time from the first observation to the last, at least a gap."""
+        return max(float(self.times[-1] - self.times[0]), 1.0)
+
+    def sharpest(self, period: float) -> float:
+        r"""Return how sharp a season can be whose shape these times tell.
+
+        Months see the same twelve phases of a year again and again. What a year does between them
+        no other year tells, and a sharp kernel leaves it open: next phases, of distance
+        :math:`\delta`, are to be correlated by :math:`1 / e` at least,
+        :math:`a \le 1 / (2 \sin^2 \pi \delta)`.
+        """
+        first = max(len(self.times) - _SEEN, 0) // 2
+        phases = np.sort(self.times[first : first + _SEEN] / period % 1)
+        apart = np.sort(np.diff(phases, append=phases[0] + 1))
+        typical = float(apart[max(len(apart) - 1 - _HOLES, 0)])
+        return 1 / max(2 * math.sin(math.pi * min(typical, 0.5)) ** 2, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -75,23 +105,32 @@ class Catalogue:
             kernel = {_base(EQ, slow): 1 - share, _base(MATERN32, fast): share}
             yield kernel, self.few_noises
 
-    def periodic(self, period: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
-        """Yield the kernels with this period, and their noise levels."""
+    def periodic(
+        self, period: float, sharpest: float = math.inf
+    ) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield the kernels with this period, not too sharp, and their noise levels."""
         for drift in self.damped:
             yield {(MATERN32, drift * period, period, 0.0): 1.0}, self.noises[:-1]
             yield {(MATERN12, 2 * drift * period, period, 0.0): 1.0}, self.noises[:-1]
-        for sharpness, drift in product(self.sharpness, self.drifts):
+        shapes = dict.fromkeys(min(sharpness, sharpest) for sharpness in self.sharpness)
+        for sharpness, drift in product(shapes, self.drifts):
             season = (EQ, min(drift * period, 1e6), period, sharpness)
             levels = [(level, self.few_noises) for level in self.beside]
             for (shape, scale, share), noises in [*levels, (self.wandering, self.least_noises)]:
                 yield {season: 1 - share, _base(shape, scale): share}, noises
 
-    def nested(self, first: float, second: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
+    def nested(
+        self, first: float, second: float, sharpest: Sequence[float] = (math.inf, math.inf)
+    ) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield kernels with two periods at once, such as a day's within a year's."""
+        shapes = [min(self.sharpness[-1], each) for each in sharpest]
         for drift, share, (shape, scale) in product(
             self.drifts[1:], self.within, ((EQ, 60.0), (MATERN32, 3.0))
         ):
-            seasons = [(EQ, min(drift * p, 1e6), p, self.sharpness[-1]) for p in (first, second)]
+            seasons = [
+                (EQ, min(drift * period, 1e6), period, shape)
+                for period, shape in zip((first, second), shapes, strict=True)
+            ]
             rest = 1 - self.aside
             kernel = {seasons[0]: rest * (1 - share), seasons[1]: rest * share}
             yield {**kernel, _base(shape, scale): self.aside}, self.few_noises
@@ -131,21 +170,27 @@ def _bases(bases: Sequence[Base]) -> Bases:
     return Bases(torch.tensor(shape), *columns)
 
 
-def entries_for(catalogue: Catalogue, periods: Sequence[float], num_observations: int) -> Entries:
+def entries_for(
+    catalogue: Catalogue,
+    periods: Sequence[float],
+    num_observations: int,
+    sampling: Sampling | None = None,
+) -> Entries:
     """Return the dictionary of a series: a period is the best of many, for which it pays.
 
     Of few observations it pays more, as some period fits almost any ten numbers.
     """
+    sharpest = [sampling.sharpest(period) if sampling else math.inf for period in periods]
     price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
     kernels = list(catalogue.plain())
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
-        seasonal = list(catalogue.periodic(period))
+        seasonal = list(catalogue.periodic(period, sharpest[number - 1]))
         kernels += seasonal
         log_prior += [-price] * len(seasonal)
         family += [number] * len(seasonal)
     if len(periods) > 1:
-        seasonal = list(catalogue.nested(*periods[:2]))
+        seasonal = list(catalogue.nested(periods[0], periods[1], sharpest[:2]))
         kernels += seasonal
         log_prior += [-2 * price] * len(seasonal)
         family += [len(periods) + 1] * len(seasonal)

@@ -9,12 +9,15 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from convcnp.core.log_mixture import LogMixtureHead
+
 _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Gaussian
 _FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
 _REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
 _FARTHEST = 1.15  # and at most: half the logarithm of ten
 _WIDEST = 1.5  # standard deviations of the observed logarithms
 _SURPRISE_WIDTH = 2.0  # spreads of the series
+_SURPRISE_ADDS = 0.1  # to the variance, at most; and at most so much probability
 _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
 
 
@@ -29,6 +32,12 @@ class Components:
 
     def __len__(self) -> int:
         return len(self.is_log)
+
+    def moments(self) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """Return the mean and the variance of the mixture at every target."""
+        numbers, asked = self.packed().flatten(1)[None], torch.ones(1, self.weight.shape[1], 1)
+        mixture = LogMixtureHead(len(self))(numbers, asked > 0)
+        return mixture.mean[0, :, 0], mixture.variance[0, :, 0]
 
     def packed(self) -> Float[Tensor, "m 4 c"]:
         """Return log weights, locations, scales and kinds, as `LogMixtureHead` takes them."""
@@ -118,21 +127,22 @@ def merged(components: Components, bands: int) -> Components:
 def with_surprise(components: Components, share: float, spread: float) -> Components:
     """Leave a share of the probability to what no entry foresees: an outlier, the first zero.
 
-    It is a Gaussian several times as wide as the values of the series. It lies where the others
-    do, so that the mean is theirs: elsewhere, it would draw the mean out of a narrow band.
+    It is a Gaussian several times as wide as the values of the series, and the last component. It
+    lies where the others do, so that the mean is theirs: elsewhere, it would draw the mean out of a
+    narrow band. Where they are so narrow that it would rule the deviation, its share is smaller.
     """
-    if share == 0:
-        return components
-    is_log = components.is_log[:, None]
-    location = torch.where(is_log, components.location.exp(), components.location)
-    centre = (components.weight * location).sum(0, keepdim=True)
+    mean, variance = components.moments()
+    width = _SURPRISE_WIDTH * spread
+    shares = largest_surprise(variance, width).clamp(max=share)[None]
     wide = Components(
-        torch.full_like(centre, share),
-        centre,
-        torch.full_like(centre, _SURPRISE_WIDTH * spread),
-        components.is_log.new_zeros(1),
+        shares, mean[None], torch.full_like(shares, width), components.is_log.new_zeros(1)
     )
-    return joined([replace(components, weight=(1 - share) * components.weight), wide])
+    return joined([replace(components, weight=(1 - shares) * components.weight), wide])
+
+
+def largest_surprise(variance: Tensor, width: Tensor | float) -> Tensor:
+    """Return the share up to which what nobody foresees does not rule the deviation."""
+    return (_SURPRISE_ADDS * variance / width**2).clamp(0, _SURPRISE_ADDS)
 
 
 class LogLimits(NamedTuple):

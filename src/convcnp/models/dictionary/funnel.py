@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.models.dictionary.bordered import Bordered, Frame
+from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.evidence import Prior, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.search import searched
@@ -45,15 +46,20 @@ class Funnel:
     leading: int = 3
 
     def __call__(
-        self, entries: Entries, series: Observations, frame: Frame, prior: Prior
+        self,
+        entries: Entries,
+        series: Observations,
+        frame: Frame,
+        prior: Prior,
+        sampling: Sampling | None = None,
     ) -> Entries:
-        """Return the entries that are worth an exact look."""
+        """Return the entries that are worth an exact look; times tell how they may be varied."""
         last = self._last(series)
         for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
             if kept < len(entries):
                 score = ranked(entries, series, points, frame, prior)
                 entries = entries[best(score, entries.family, kept)]
-        if not self.rounds:
+        if sampling is None or not self.rounds:
             return entries
 
         parts = [screen(part, frame) for part in series.spread(self.searching)]
@@ -62,8 +68,7 @@ class Funnel:
             return pooled_score(some, parts, prior)
 
         score = evidence(entries)
-        span = 2 * float(frame.half[0])
-        entries, score = searched(entries, score, evidence, span, self.rounds, self.leading)
+        entries, score = searched(entries, score, evidence, sampling, self.rounds, self.leading)
         chosen_last = best(score, entries.family, last)
         entries, score = entries[chosen_last], score[chosen_last]
         if [part.series.num_points for part in parts] != [series.num_points]:

@@ -164,7 +164,7 @@ class GaussianProcessDictionary(AveragedProcesses):
 
     def _weighed(self, series: Series, has_errors: bool) -> Fitted:
         periods = find_periods(series.x, series.z, series.step)
-        entries = entries_for(self.catalogue, periods, series.num_points)
+        entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
         fitted = fit(series, entries, self.funnel, self.prior)
         for _ in range(ROUNDS if has_errors else 0):
             # Errors are known, but are told in units of the scale, which is found.

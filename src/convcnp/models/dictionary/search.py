@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.variations import (
     Item,
@@ -53,14 +54,14 @@ class _Pool:
                 met.add(self.found[i].family)
                 yield i
 
-    def vary(self, leading: list[int], span: float) -> None:
+    def vary(self, leading: list[int], sampling: Sampling) -> None:
         """Change the numbers of some entries, each alone, then all of them together."""
-        around = [variations(self.found[i], span) for i in leading]
+        around = [variations(self.found[i], sampling) for i in leading]
         score = iter(self.add([each for some in around for each in some]))
         together = []
         for i, some in zip(leading, around, strict=True):
             heights = [next(score) for _ in some]
-            together.append(improved(self.found[i], self.score[i], heights, span))
+            together.append(improved(self.found[i], self.score[i], heights, sampling))
         self.add(together)
 
 
@@ -73,7 +74,7 @@ def searched(
     entries: Entries,
     score: Float[Tensor, " e"],
     evidence: Evidence,
-    span: float,
+    sampling: Sampling,
     rounds: int,
     leading: int,
 ) -> tuple[Entries, Float[Tensor, " k"]]:
@@ -86,16 +87,16 @@ def searched(
     Args:
         score: Evidence of the entries.
         evidence: Returns that of others.
-        span: Of the series, in gaps.
+        sampling: Of the series.
         leading: Entries that are varied in every round.
     """
     pool = _Pool(items(entries), score.tolist(), evidence)
     best = list(pool.best_of_families())
-    pool.add([each for i in best for each in moved_periods(pool.found[i], span)])
+    pool.add([each for i in best for each in moved_periods(pool.found[i], sampling)])
     done: set[int] = set()
     for _ in range(rounds):
         varied = [i for i in pool.order if i not in done][:leading]
-        pool.vary(varied, span)
+        pool.vary(varied, sampling)
         done |= set(varied)
     different = list({key: i for i, key in enumerate(pool.keys)}.values())
     found = put_together([pool.found[i] for i in different])

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.core.units import typical_gap
+from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.kernels import Entries
 
@@ -133,6 +134,11 @@ class Series(Observations):
     def span(self) -> float:
         """Return the time from the first to the last observation, in gaps."""
         return float(self.x[-1] - self.x[0])
+
+    @property
+    def sampling(self) -> Sampling:
+        """Return what the times tell of seasons."""
+        return Sampling(self.x.numpy())
 
     @property
     def ticks(self) -> Int[Tensor, " n"]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from convcnp.models.dictionary.catalogue import Base, Kernel, assembled
+from convcnp.models.dictionary.catalogue import Base, Kernel, Sampling, assembled
 from convcnp.models.dictionary.kernels import Entries
 
 # Factors of one step; a period's is in cycles over the series, of which a resolved peak is one.
@@ -75,11 +75,11 @@ def numbers(item: Item) -> list[Number]:
     return found
 
 
-def changed(item: Item, steps: Mapping[Number, float], span: float) -> Item:
+def changed(item: Item, steps: Mapping[Number, float], sampling: Sampling) -> Item:
     """Return the entry with some of its numbers changed by so many steps.
 
     Args:
-        span: Of the series in gaps, by which periods are resolved.
+        sampling: Of the series, by which periods are resolved and seasons told.
     """
 
     def factor(kind: str, size: float, place: int = 0) -> float:
@@ -87,20 +87,19 @@ def changed(item: Item, steps: Mapping[Number, float], span: float) -> Item:
 
     parts: Kernel = {}
     for place, ((shape, scale, period, sharpness), weight) in enumerate(item.kernel.items()):
-        frequency = 1 / period + steps.get(Number("period", place), 0.0) * _CYCLES / span
-        base = (
-            shape,
-            scale * factor("length", _SCALE, place),
-            1 / frequency if frequency > 0 else period,
-            sharpness * factor("sharpness", _SHARPNESS, place),
-        )
+        frequency = 1 / period + steps.get(Number("period", place), 0.0) * _CYCLES / sampling.span
+        period = 1 / frequency if frequency > 0 else period
+        sharpness *= factor("sharpness", _SHARPNESS, place)
+        if sharpness > 0:
+            sharpness = min(sharpness, sampling.sharpest(period))
+        base = (shape, scale * factor("length", _SCALE, place), period, sharpness)
         parts[base] = parts.get(base, 0.0) + weight * factor("odds", _ODDS, place)
     total = sum(parts.values())
     kernel = {base: weight / total for base, weight in parts.items()}
     return item._replace(kernel=kernel, noise=item.noise * factor("noise", _NOISE))
 
 
-def moved_periods(item: Item, span: float) -> list[Item]:
+def moved_periods(item: Item, sampling: Sampling) -> list[Item]:
     """Return the entry with all its periods moved, if it has any, less and more far.
 
     They pay for it: of many periods one always fits the chance in a series.
@@ -108,15 +107,15 @@ def moved_periods(item: Item, span: float) -> list[Item]:
     periods = [number for number in numbers(item) if number.kind == "period"]
     steps = [sign * step for step in _MOVES for sign in (-1, 1)] if periods else []
     item = item._replace(log_prior=item.log_prior - _PRICE)
-    return [changed(item, dict.fromkeys(periods, step), span) for step in steps]
+    return [changed(item, dict.fromkeys(periods, step), sampling) for step in steps]
 
 
-def variations(item: Item, span: float) -> list[Item]:
+def variations(item: Item, sampling: Sampling) -> list[Item]:
     """Return the entry with one number changed, down and up, for each of its numbers in turn."""
-    return [changed(item, {n: step}, span) for n in numbers(item) for step in (-1.0, 1.0)]
+    return [changed(item, {n: step}, sampling) for n in numbers(item) for step in (-1.0, 1.0)]
 
 
-def improved(item: Item, here: float, around: Iterable[float], span: float) -> Item:
+def improved(item: Item, here: float, around: Iterable[float], sampling: Sampling) -> Item:
     """Return the entry with all numbers changed at once, each to the top of its parabola.
 
     Args:
@@ -125,7 +124,7 @@ def improved(item: Item, here: float, around: Iterable[float], span: float) -> I
     """
     scores = list(around)
     pairs = zip(numbers(item), scores[::2], scores[1::2], strict=True)
-    return changed(item, {n: _top(below, here, above) for n, below, above in pairs}, span)
+    return changed(item, {n: _top(below, here, above) for n, below, above in pairs}, sampling)
 
 
 def _top(below: float, here: float, above: float) -> float:

@@ -131,7 +131,7 @@ class Fitted:
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
     """Choose and weigh entries by their evidence on the series."""
     frame = Frame.of(series)
-    entries = funnel(entries, series, frame, prior)
+    entries = funnel(entries, series, frame, prior, series.sampling)
     every = _spread(windows(series.x))
     whole = factored(entries, series, frame, prior) if len(every) == 1 else None
     summary = whole.summary if whole else _of_all(every, entries, series, frame)
