@@ -125,6 +125,21 @@ def test_dates_that_could_be_read_otherwise_are_warned_of():
     assert axis.origin == pd.Timestamp("2020-01-02")
 
 
+@pytest.mark.parametrize(
+    "dates",
+    [
+        pd.date_range("2019-11-01", periods=15, freq="MS"),  # in the other order a year has a gap
+        pd.date_range("2020-03-01", periods=100, freq="h"),  # and these come once a month
+    ],
+)
+@pytest.mark.parametrize("written", ["%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M"])
+def test_dates_are_read_in_the_order_in_which_they_follow_each_other(dates, written):
+    with pytest.warns(ConvCNPWarning, match="to be certain"):
+        axis = TimeAxis.of(pd.Series(dates.strftime(written)))
+    assert axis.origin == dates[0]
+    assert axis.day_first == written.startswith("%d")
+
+
 def test_offsets_that_differ_become_utc():
     column = pd.Series(["2020-03-29T01:00:00+01:00", "2020-03-29T03:00:00+02:00"])
     axis = TimeAxis.of(column)

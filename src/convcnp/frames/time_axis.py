@@ -27,6 +27,8 @@ _DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
 _CLOCKS = ("%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
 _WRITTEN = {_DAYS: 10**4, _MONTHS: 10**2, _CLOCKS[0]: 10**6, _CLOCKS[1]: 10**8, _CLOCKS[2]: 10**10}
 _DOTTED = "%Y.%m"  # months written as 2020.01 to 2020.12
+_UNEVEN = 5.0  # times the usual step
+_SEVERAL = 1.5  # rows with the same date
 _ROUNDING = 0.02  # hundredths, by which these are off in single precision
 _PARTS = {"Y": "year", "m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"}
 _EXAMPLES = {
@@ -280,7 +282,11 @@ def _are_dotted_months(values: pd.Series) -> bool:
 
 
 def is_day_first(column: pd.Series) -> bool:
-    """Tell whether dates are written as 13/02/2020, by those that can be nothing else."""
+    """Tell whether dates are written as 13/02/2020, by those that can be nothing else.
+
+    If all can be either, by the order in which alone they follow evenly, or in which hours follow
+    from day to day.
+    """
     some = column.dropna().head(1)
     if column.dtype.kind in "mMiufb" or some.empty or not DATE.match(str(some.iloc[0]).strip()):
         return False
@@ -290,10 +296,24 @@ def is_day_first(column: pd.Series) -> bool:
         return False
     if (first > 12).any() or (parts[1] == ".").all():
         return True
+    is_told = _steps(column, day_first=True) < _steps(column, day_first=False)
+    read = "day, month, year, in which they follow each other" if is_told else "month, day, year"
     warnings.warn(
-        f"Dates such as {some.iloc[0]} in {column.name!r} are read as month, day, year; write "
+        f"Dates such as {some.iloc[0]} in {column.name!r} are read as {read}; write "
         "year-month-day to be certain.",
         ConvCNPWarning,
         stacklevel=4,
     )
-    return False
+    return is_told
+
+
+def _steps(column: pd.Series, *, day_first: bool) -> tuple[bool, float]:
+    """Return whether some step between dates is far longer than most, and a step in days.
+
+    That of hours, of which a date has several: days without any are not recorded month by month.
+    """
+    dates = parsed_dates(column, day_first).dropna().dt.normalize()
+    different = dates.drop_duplicates().sort_values()
+    steps = different.diff().dropna() / pd.Timedelta(days=1)
+    are_hours = len(dates) > _SEVERAL * len(different)
+    return bool((steps > _UNEVEN * steps.median()).any()), float(steps.median() if are_hours else 0)

@@ -128,7 +128,7 @@ def unbridged(
             yield (
                 f"{int(lost.sum()):,} of {len(asked):,} asked times lie in gaps, of up to "
                 f"{axis.duration(gaps[place][lost].max())}, that are too long to bridge: the bands "
-                "there are as wide as the series itself, and the mean is no more than its level."
+                "there are as wide as the series itself, and the mean tells little more than its level."
             )
 
 
