@@ -6,7 +6,7 @@ import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.columns import Columns, choose_columns
-from convcnp.frames.guesses import counts_rows, listed
+from convcnp.frames.guesses import counts_rows, guess_group, listed
 
 DAYS = pd.date_range("2012-01-01", periods=12)
 IGNORED = "hold.? words that do not tell series apart"
@@ -197,3 +197,10 @@ def test_several_dates_are_said_unless_one_is_named_like_a_time():
     with pytest.warns(ConvCNPWarning, match="'ordered', 'paid' may all be the time"):
         assert choose_columns(frame).time == "ordered"
     assert choose_columns(frame.rename(columns={"paid": "date"})).time == "date"
+
+
+def test_what_a_sensor_reads_is_no_name_of_a_series():
+    read = pd.DataFrame({"time": range(6), "sensor": [0.5, 1.5, 0.25, 1.0, 2.5, 0.75]})
+    assert guess_group(read, ["sensor"], ["time"]) is None
+    named = pd.DataFrame({"time": [0, 1, 2] * 2, "sensor": [1.0] * 3 + [2.0] * 3, "v": range(6)})
+    assert guess_group(named, ["sensor", "v"], ["time"]) == "sensor"

@@ -114,7 +114,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     _refuse_times_as_names(numeric)
     counters = [c for c in numeric if counts_rows(frame[c])]
     places = [c for c in numeric if c.lower() in _PLACE_NAMES]
-    others = [c for c in numeric if c not in (*counters, *places) and c.lower() not in GROUP_NAMES]
+    others = [c for c in numeric if c not in (*counters, *places) and not _names_series(frame[c])]
     months = [c for c in others if holds_compact_dates(frame[c])]
     rising = [c for c in others if _rises(frame[c])]
     # Times begin anew with every series; what is observed at them does not repeat itself.
@@ -198,7 +198,7 @@ def guess_group(
         within: The time, or the inputs, and the channel if there is one: what a row of a series is
             told from others by.
     """
-    named = [c for c in candidates if str(c).lower() in GROUP_NAMES]
+    named = [c for c in candidates if _names_series(frame[c])]
     words = [c for c in candidates if is_label(frame[c]) and c not in named]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
     if not named and not repeated:
@@ -224,6 +224,13 @@ def guess_group(
             stacklevel=5,
         )
     return telling[0] if telling else None
+
+
+def _names_series(column: pd.Series) -> bool:
+    """Tell whether a column has the name of one that tells series apart, and not what one reads."""
+    if str(column.name).lower() not in GROUP_NAMES:
+        return False
+    return column.dtype.kind != "f" or bool((column.dropna() % 1 == 0).all())
 
 
 def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) -> str:

@@ -128,7 +128,8 @@ def unbridged(
             yield (
                 f"{int(lost.sum()):,} of {len(asked):,} asked times lie in gaps, of up to "
                 f"{axis.duration(gaps[place][lost].max())}, that are too long to bridge: the bands "
-                "there are as wide as the series itself, and the mean tells little more than its level."
+                "there are as wide as the series itself, and the mean tells little else than its "
+                "level."
             )
 
 
