@@ -119,7 +119,7 @@ class RecalibratedPredictive(QuadraturePredictive):
     @cached_property
     def _tails(self) -> _Tails:
         tail = self.tail.double()
-        reach = -torch.special.ndtri(tail)
+        reach = -torch.special.ndtri(tail.clamp(min=SMALLEST))  # finite, and so are gradients
         weights, means, stddevs = (
             part.double() for part in (self.change.weights, self.change.means, self.change.stddevs)
         )

@@ -65,7 +65,7 @@ def test_varied_entries_explain_more_than_those_of_a_catalogue():
     frame, prior = Frame.of(series), Prior()
 
     def evidence(rounds: int) -> float:
-        entries = Funnel(rounds=rounds)(only, series, frame, prior)
+        entries = Funnel(rounds=rounds)(only, series, frame, prior, series.sampling)
         return ranked(entries, series, 200, frame, prior).max().item()
 
     assert evidence(2) > evidence(1) + 1 > evidence(0) + 2
