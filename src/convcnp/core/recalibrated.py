@@ -22,6 +22,7 @@ _CORNERS, _STEPS = 57, 4  # even scores of a quadrature, and even steps between 
 _ROUGHLY = 0.05  # of scores: nodes may lie where they like, as long as they are in order
 _OUTPUTS_AT_ONCE = 2**18  # times nodes
 _LARGEST_SCORE = 8.0  # standard deviations
+_NO_TAIL = 1e6  # a score that no mixture reaches; gradients of an infinite one would be no numbers
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
 
@@ -119,7 +120,7 @@ class RecalibratedPredictive(QuadraturePredictive):
     @cached_property
     def _tails(self) -> _Tails:
         tail = self.tail.double()
-        reach = -torch.special.ndtri(tail.clamp(min=SMALLEST))  # finite, and so are gradients
+        reach = torch.where(tail > 0, -torch.special.ndtri(tail), _NO_TAIL)
         weights, means, stddevs = (
             part.double() for part in (self.change.weights, self.change.means, self.change.stddevs)
         )
