@@ -34,7 +34,7 @@ def predictions(name: str) -> Tensor:
 def main(names: Sequence[str]) -> None:
     """Write down the predictions of some models, or of all that ship."""
     torch.set_num_threads(1)
-    kept = read_tensors(STORED)[0] if names else {}
+    kept = {name: found for name, found in read_tensors(STORED)[0].items() if name in SHIPPED}
     write_tensors(STORED, kept | {name: predictions(name) for name in names or SHIPPED})
 
 

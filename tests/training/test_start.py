@@ -46,3 +46,22 @@ def test_a_model_that_does_not_ship_is_refused_with_the_nearest():
 def test_weights_of_another_model_are_refused():
     with pytest.raises(ExperimentError, match="do not fit it"):
         begin_with(ConvCNP.small(), "eq-convcnpxl")
+
+
+def test_a_run_may_begin_with_one_that_was_made_beside_it(tmp_path):
+    first = run(Experiment.load(FILE, smoke=True), "table1/first", tmp_path / "first")
+    settings = ["start=first", "training.learning_rate=1e-12"]
+    second = run(Experiment.load(FILE, settings, smoke=True), "table1/second", tmp_path / "second")
+    before, after = (
+        read_tensors(tmp_path / n / "best.safetensors")[0] for n in ("first", "second")
+    )
+    for name, value in before.items():
+        torch.testing.assert_close(after[name], value, atol=1e-6, rtol=0)
+    assert second["start"] == {
+        "name": "first",
+        **{key: first[key] for key in ("steps", "epochs", "seconds") if key in first},
+    }
+    with pytest.raises(
+        ExperimentError, match=r"that ships or that was trained before into .*elsewhere"
+    ):
+        begin_with(ConvCNP.small(), "first", tmp_path / "elsewhere")

@@ -264,7 +264,7 @@ def say_if_new(directory: Path, resume: bool) -> None:
 
 def stop(directory: Path) -> NoReturn:
     """Say after Ctrl-C how to go on."""
-    from convcnp.training.run import EXPERIMENT
+    from convcnp.training.checkpoint import EXPERIMENT
 
     kept = f"The run is kept in {directory}; the same command with --resume goes on."
     say(f"Stopped. {kept if (directory / EXPERIMENT).exists() else 'Nothing was written yet.'}")

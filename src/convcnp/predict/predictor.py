@@ -30,11 +30,10 @@ from convcnp.predict.request import Of, Request, SeriesRequest
 from convcnp.predict.soundness import check_finite, check_settings, check_sizes, read_description
 from convcnp.predict.trained import Trained
 from convcnp.storage import read_tensors, write_atomically, write_tensors, writing
-from convcnp.training.checkpoint import BEST
+from convcnp.training.checkpoint import BEST, RESULT
 from convcnp.training.experiment import Experiment
 from convcnp.training.own.choices import MINUTES, Say, Wanted
 from convcnp.training.own.train import train_on_frame, train_own
-from convcnp.training.run import RESULT
 
 
 class Known(TypedDict, total=False):

@@ -27,8 +27,7 @@ def load(name: str | Path) -> Predictor:
         6516
     """
     from convcnp.predict.predictor import Predictor
-    from convcnp.training.checkpoint import BEST
-    from convcnp.training.run import RESULT
+    from convcnp.training.checkpoint import BEST, RESULT
 
     directory = Path(name)
     if (directory / BEST).exists():
@@ -64,8 +63,7 @@ def available() -> Iterator[dict[str, Any]]:
 
 def publish(directory: Path, results: Path, *, weights: bool = True) -> list[Path]:
     """Copy a finished run's result into the table's folder, and its weights into the package."""
-    from convcnp.training.checkpoint import BEST
-    from convcnp.training.run import RESULT
+    from convcnp.training.checkpoint import BEST, RESULT
 
     if not (directory / RESULT).exists() or not (directory / BEST).exists():
         raise ModelNotFoundError(

@@ -14,8 +14,9 @@ from convcnp.errors import CheckpointError
 from convcnp.models.base import Model
 from convcnp.storage import read_tensors, write_tensors
 
-# The files of a run's directory that hold tensors.
+# The files of a run's directory: those that hold tensors, and what is told of them.
 CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+EXPERIMENT, RESULT = "experiment.toml", "result.json"
 
 
 @dataclass

@@ -38,7 +38,7 @@ class Experiment(BaseModel):
 
     data: dict[str, Any]
     model: dict[str, Any]
-    start: str | None = None  # a shipped model whose weights training begins with
+    start: str | None = None  # begins with the weights of a model that ships, or of another run
     training: TrainingSettings = TrainingSettings()
     evaluation: EvaluationSettings = EvaluationSettings()
 

@@ -16,7 +16,7 @@ from convcnp.data.source import FiniteSource, NamedSource, Source
 from convcnp.errors import CheckpointError, ExperimentError, ResultError
 from convcnp.models.base import Model
 from convcnp.storage import write_atomically, writing
-from convcnp.training.checkpoint import CHECKPOINT, Progress
+from convcnp.training.checkpoint import CHECKPOINT, EXPERIMENT, RESULT, Progress
 from convcnp.training.evaluation import TEST_SEEDS, Score, fixed_tasks, log_likelihoods
 from convcnp.training.experiment import EvaluationSettings, Experiment
 from convcnp.training.lock import locked
@@ -28,7 +28,6 @@ from convcnp.training.together import by_first, by_first_then_others, is_first, 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-EXPERIMENT, RESULT = "experiment.toml", "result.json"
 
 # What else a model of such tasks is judged by.
 FurtherScores = Callable[[Model, Source, EvaluationSettings], dict[str, Any]]
@@ -68,7 +67,7 @@ def run(
 
         by_first(fabric, prepare)
         model = experiment.build_model()
-        start = begin_with(model, experiment.start) if experiment.start else None
+        start = begin_with(model, experiment.start, directory.parent) if experiment.start else None
         given = source
         source = by_first_then_others(
             fabric, lambda: experiment.source() if given is None else given

@@ -15,13 +15,14 @@ from convcnp.data.source import NamedSource
 from convcnp.errors import CheckpointError, OutputError, TableError
 from convcnp.frames.reading import TableFile, digest_of, plain, read_table
 from convcnp.storage import check_folder, write_together
+from convcnp.training.checkpoint import EXPERIMENT
 from convcnp.training.experiment import Experiment, read_toml
 from convcnp.training.lock import is_empty, locked, refuse_if_held
 from convcnp.training.loop import Reporter
 from convcnp.training.own.choices import Plan, Say, Wanted, merge
 from convcnp.training.own.images import plan_images, refuse_columns
 from convcnp.training.own.table import plan_table
-from convcnp.training.run import EXPERIMENT, as_toml, run
+from convcnp.training.run import as_toml, run
 from convcnp.training.together import by_first
 
 if TYPE_CHECKING:
