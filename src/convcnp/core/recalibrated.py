@@ -13,7 +13,7 @@ from torch import Tensor
 
 from convcnp.core.heads import Head
 from convcnp.core.normal_scores import EXACTLY, SMALLEST
-from convcnp.core.predictive import MixturePredictive, Predictive
+from convcnp.core.predictive import GaussianPredictive, MixturePredictive, Predictive
 from convcnp.core.quadrature import QuadraturePredictive
 from convcnp.errors import SettingError
 
@@ -174,9 +174,13 @@ class RecalibratedPredictive(QuadraturePredictive):
         return self.base._log_density(value) + torch.where(u.abs() < tails.reach, gain, beyond)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
-        scores = torch.randn((*shape, *self.mask.shape), dtype=torch.float64, generator=generator)
-        drawn = [self.at_score(score) for score in scores.reshape(-1, *self.mask.shape)]
-        return torch.stack(drawn).reshape(scores.shape).to(self.base.mean)
+        middle = torch.zeros_like(self.tail, dtype=torch.float64)
+        standard = GaussianPredictive(middle, torch.ones_like(middle), self.mask)
+        scores = standard.sample(tuple(shape), generator=generator)
+        some = scores.reshape(-1, *self.mask.shape).split(
+            max(1, _OUTPUTS_AT_ONCE // max(1, math.prod(self.mask.shape)))
+        )
+        return torch.cat(list(map(self.at_score, some))).reshape(scores.shape).to(self.base.mean)
 
 
 class _Tails(NamedTuple):
