@@ -23,6 +23,7 @@ _ROUGHLY = 0.05  # of scores: nodes may lie where they like, as long as they are
 _OUTPUTS_AT_ONCE = 2**18  # times nodes
 _LARGEST_SCORE = 8.0  # standard deviations
 _NO_TAIL = 1e6  # a score that no mixture reaches; gradients of an infinite one would be no numbers
+_NEARLY_ALL = 1 - 1e-9  # of a mixture may lie in the tails
 _STARTS_AT = (2.0, -1.0)  # logits of the first component and of the others, before any training
 
 
@@ -167,10 +168,14 @@ class RecalibratedPredictive(QuadraturePredictive):
         # Beyond, the change is that of the end: a single outlier must not rule what is learned.
         u, tails = self.base.score(value).clamp(-_LARGEST_SCORE, _LARGEST_SCORE), self._tails
         standard = -0.5 * u**2 - 0.5 * math.log(2 * math.pi)
-        inside = (torch.log1p(-(low + high)) for low, high in (tails.after, tails.of_change))
-        gain = self.change._log_density(u) - standard + next(inside) - next(inside)
-        before, after = (torch.where(u < 0, *side) for side in (tails.before, tails.after))
-        beyond = after.clamp(min=SMALLEST).log() - before.clamp(min=SMALLEST).log()
+        after, of_change = (
+            torch.log1p(-(low + high).clamp(max=_NEARLY_ALL))
+            for low, high in (tails.after, tails.of_change)
+        )
+        gain = self.change._log_density(u) - standard + after - of_change
+        beyond = torch.zeros_like(u)
+        for sign, side in ((1, tails.after), (-1, tails.before)):
+            beyond = beyond + sign * torch.where(u < 0, *side).clamp(min=SMALLEST).log()
         return self.base._log_density(value) + torch.where(u.abs() < tails.reach, gain, beyond)
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
