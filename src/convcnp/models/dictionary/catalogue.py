@@ -128,8 +128,8 @@ class Catalogue:
             self.drifts[1:], self.within, ((EQ, 60.0), (MATERN32, 3.0))
         ):
             seasons = [
-                (EQ, min(drift * period, 1e6), period, shape)
-                for period, shape in zip((first, second), shapes, strict=True)
+                (EQ, min(drift * period, 1e6), period, sharpness)
+                for period, sharpness in zip((first, second), shapes, strict=True)
             ]
             rest = 1 - self.aside
             kernel = {seasons[0]: rest * (1 - share), seasons[1]: rest * share}

@@ -123,7 +123,7 @@ def find_periods(
     spectrum = Periodogram(x, step)
     if len(spectrum.frequency) < 3:
         return []
-    highest = _highest(spectrum, spectrum(without(x, z, None)).mean(0))
+    highest = _highest(spectrum, spectrum(without(x, z)).mean(0))
     highest = _refined(x, z, highest, spectrum.span)
     first = _fundamental(x, z, highest)
     rest = without(x, without(x, z, first), highest)
