@@ -1,4 +1,4 @@
-"""Networks along a line against the same on images (decision 34)."""
+"""Networks along a line against the same on images (decision 34), and on a tape (decision 45)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from benchmarks.steps import build
 from benchmarks.timing import Contestant, Finding, Times, interleaved
+from convcnp.core import tape
 from convcnp.core.cnn import CNN, UNet
 from convcnp.core.grid import Field
 from convcnp.core.line import Line
@@ -50,7 +51,13 @@ def _ways(cnn: CNN, batch: int, work: Callable[[Way], object]) -> dict[str, Cont
             line = layer(line)
         return line.field()
 
-    return {"image": lambda _: work(on_images), "line": lambda _: work(on_a_line)}
+    ways: dict[str, Contestant] = {
+        "image": lambda _: work(on_images),
+        "line": lambda _: work(on_a_line),
+    }
+    if isinstance(cnn, UNet) and work is _learnt:
+        ways["tape"] = lambda _: work(lambda: tape.applied(cnn.along, field, cnn.parameters()))
+    return ways
 
 
 def _learnt(way: Way) -> None:

@@ -12,6 +12,7 @@ from convcnp.core.cnn import UNet
 from convcnp.core.convolution import Convolution, Image
 from convcnp.core.grid import Field, Rim
 from convcnp.core.line import Kernel, Line
+from convcnp.core.reading import reading_of
 from helpers import assert_equal, lively
 
 STEPS = [("same", 6), ("same", 5), ("halved", 6), ("doubled", 6), ("doubled", 5)]
@@ -116,25 +117,6 @@ def test_a_rim_is_read_by_halving_and_left_out_afterwards(ends):
     assert_equal(long.without(rim).rows, line.rows, 0)
 
 
-def test_indices_of_large_lines_are_not_kept(monkeypatch):
-    values, beyond, weight, bias = arguments(5, 10)
-    rim = Rim((0, 0), (2, 2))
-
-    def found() -> Tensor:
-        line = Line.of(Field(values, beyond)).without(rim)
-        return line.convolved(kernel(weight, bias), "relu", "halved", rim).rows
-
-    expected = found()
-    prepared = (module._reading, module._inside)
-    kept = [function.cache_info().currsize for function in prepared]
-    assert min(kept) > 0
-    monkeypatch.setattr(module, "KEPT_CELLS", 11)
-    for function in prepared:
-        function.cache_clear()
-    assert_equal(found(), expected, 0)
-    assert [function.cache_info().currsize for function in prepared] == [0, 0]
-
-
 def test_fields_are_added_and_joined_with_what_lies_beyond():
     values, beyond = drawn(2, 5, 3), drawn(3, seed=1)
     line = Line.of(Field(values, beyond))
@@ -189,17 +171,6 @@ def test_many_cells_are_predicted_as_few_are(monkeypatch):
     assert_equal(field.values, before, 0)
 
 
-@every_kernel
-def test_two_cells_are_made_of_one_as_by_repeating_it(kernel_size):
-    h, weight = drawn(2, 3, 1, 5).detach(), drawn(4, 3, 1, kernel_size, seed=1).detach()
-    repeated = h.repeat_interleave(2, 3)
-    expected = functional.conv2d(repeated, weight, padding=(0, kernel_size // 2))
-    made = module.doubling(weight)
-    pairs = functional.conv2d(h, made, padding=(0, made.shape[3] // 2)).unflatten(1, (2, 4))
-    assert made.shape[3] <= (kernel_size + 3) // 2
-    assert_equal(pairs.movedim(1, -1).flatten(3), expected, 1e-12)
-
-
 @pytest.mark.parametrize("few", [0, 10**9])
 def test_gelu_of_few_numbers_is_that_of_many(few, monkeypatch):
     monkeypatch.setattr(module, "FEW_NUMBERS", few)
@@ -229,7 +200,7 @@ def test_a_matrix_is_kept_until_its_weights_change():
 
     @torch.no_grad()
     def found() -> Tensor:
-        reading = module._reading("same", 5, 2, 6, (0, 0), torch.float64)
+        reading = reading_of("same", 5, 2, 6, (0, 0), torch.float64)
         made.append(layer._kernel.matrix(reading)[0])
         return layer(line).rows
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from convcnp.core import compiled, loops
+from convcnp.core import loops
+from convcnp.core.compiling import compiled
 
 CELLS, REACH, SPACING = 12, 4, 0.5
 
@@ -38,20 +39,18 @@ def test_a_distant_point_reaches_no_cell(x):
 
 
 def test_compiled_and_plain_loops_agree():
-    functions = compiled._compiled()
-    assert functions is not None
     x = 1.0 + 6 * np.random.default_rng(0).uniform(size=(1, 5))
-    for plain, quick in zip(reached(0.3, x), reached(0.3, x, functions["reached"]), strict=True):
+    for plain, quick in zip(reached(0.3, x), reached(0.3, x, compiled(loops.reached)), strict=True):
         np.testing.assert_allclose(plain, quick, rtol=1e-12)
     first, position, weights = reached(0.3, x)
     random = np.random.default_rng(1)
     amounts, grad = random.normal(size=(1, 5, 4)), random.normal(size=(1, CELLS, 4))
     both = []
-    for found in (vars(loops), functions):
+    for made_by in (lambda loop: loop, compiled):
         h, of_amounts, of_sums = np.zeros_like(grad), np.zeros_like(amounts), np.empty_like(grad)
-        found["spread"](first, weights, amounts, 2, 1e-8, h)
-        found["sums_back"](h, grad, 2, 1e-8, of_sums)
-        total = found["spread_back"](first, position, weights, amounts, of_sums, of_amounts)
+        made_by(loops.spread)(first, weights, amounts, 2, 1e-8, h)
+        made_by(loops.sums_back)(h, grad, 2, 1e-8, of_sums)
+        total = made_by(loops.spread_back)(first, position, weights, amounts, of_sums, of_amounts)
         both.append((h, of_amounts, total))
     for plain, quick in zip(*both, strict=True):
         np.testing.assert_allclose(plain, quick, rtol=1e-9, atol=1e-12)

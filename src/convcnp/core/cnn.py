@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from convcnp.core import tape
 from convcnp.core.convolution import (
     AnyField,
     Convolution,
@@ -21,6 +23,8 @@ from convcnp.core.grid import Field, Padding, Rim
 from convcnp.core.line import Activation, Line
 from convcnp.core.separable import SeparableBlock
 from convcnp.errors import SettingError, check_not_negative
+
+AnyLine = TypeVar("AnyLine", Line, tape.TapedLine)
 
 
 class CNN(nn.Module, ABC):
@@ -200,9 +204,11 @@ class UNet(CNN):
 
     def forward(self, field: Field, **options: int) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`."""
-        if self.goes_along_lines and Line.takes(field):
-            return self.along(Line.of(field), **options).field()
-        return super().forward(field, **options)
+        if not (self.goes_along_lines and Line.takes(field)):
+            return super().forward(field, **options)
+        if self.training and tape.takes(field):
+            return tape.applied(lambda line: self.along(line, **options), field, self.parameters())
+        return self.along(Line.of(field), **options).field()
 
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"], *, first: int | None = None
@@ -217,7 +223,7 @@ class UNet(CNN):
         """
         return self._down_and_up(Image(h, beyond), first, h.shape[2:])
 
-    def along(self, line: Line, *, first: int | None = None) -> Line:
+    def along(self, line: AnyLine, *, first: int | None = None) -> AnyLine:
         """Do the same along a line."""
         return self._down_and_up(line, first, (1, line.cells))
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,22 +14,9 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from convcnp.core import loops
+from convcnp.core.compiling import array, compiled, numba
 from convcnp.core.grid import Field, Grid
 from convcnp.core.window import EPSILON
-
-
-@cache
-def _compiled() -> dict[str, Callable[..., Any]] | None:
-    """Return the loops by their names, compiled, or nothing where numba is not installed."""
-    try:
-        numba = import_module("numba")
-    except ModuleNotFoundError:
-        return None
-    # Unwrapped: in the tests a check of their annotations is wrapped around them.
-    return {
-        name: numba.njit(nogil=True, cache=True)(inspect.unwrap(getattr(loops, name)))
-        for name in ("reached", "spread", "sums_back", "spread_back", "gather", "gather_back")
-    }
 
 
 def takes(x: Float[Tensor, "B K Dx"], log_length_scale: Float[Tensor, ""]) -> bool:
@@ -48,7 +31,7 @@ def takes(x: Float[Tensor, "B K Dx"], log_length_scale: Float[Tensor, ""]) -> bo
         and torch.is_grad_enabled()
         and not x.requires_grad
         and not torch.compiler.is_compiling()
-        and _compiled() is not None
+        and numba() is not None
     )
 
 
@@ -65,10 +48,10 @@ class _Reached:
     def by(cls, x: Tensor, grid: Grid, log_length_scale: Tensor, reach: int) -> _Reached:
         decay = (grid.spacing * math.exp(-log_length_scale.item())) ** 2
         first, position = np.empty(x.shape[:2], np.int64), np.empty(x.shape[:2])
-        weights = np.empty((*x.shape[:2], 2 * reach), _array(log_length_scale).dtype)
-        inputs, origin = _array(x.double().contiguous())[..., 0], _array(grid.origin)[:, 0]
+        weights = np.empty((*x.shape[:2], 2 * reach), array(log_length_scale).dtype)
+        inputs, origin = array(x.double().contiguous())[..., 0], array(grid.origin)[:, 0]
         found = (first, position, weights)
-        _call("reached", inputs, origin, grid.spacing, decay, grid.shape[0], *found)
+        compiled(loops.reached)(inputs, origin, grid.spacing, decay, grid.shape[0], *found)
         return cls(first, position, weights, decay)
 
     def of_length_scale(self, total: float, like: Tensor) -> Tensor:
@@ -115,8 +98,8 @@ class _Spread(torch.autograd.Function):
     ) -> Float[Tensor, "B G C"]:
         amounts = amounts.contiguous()
         h = amounts.new_zeros(len(amounts), cells, amounts.shape[2])
-        given = _array(amounts)
-        _call("spread", reached.first, reached.weights, given, densities, EPSILON, _array(h))
+        given = array(amounts)
+        compiled(loops.spread)(reached.first, reached.weights, given, densities, EPSILON, array(h))
         ctx.save_for_backward(amounts, h)
         ctx.reached, ctx.densities = reached, densities
         return h
@@ -127,12 +110,11 @@ class _Spread(torch.autograd.Function):
         amounts, h = ctx.saved_tensors
         reached: _Reached = ctx.reached
         of_amounts, of_sums = torch.zeros_like(amounts), torch.empty_like(h)
-        given = map(_array, (h, grad.contiguous()))
-        _call("sums_back", *given, ctx.densities, EPSILON, _array(of_sums))
-        total = _call(
-            "spread_back",
+        given = map(array, (h, grad.contiguous()))
+        compiled(loops.sums_back)(*given, ctx.densities, EPSILON, array(of_sums))
+        total = compiled(loops.spread_back)(
             *(reached.first, reached.position, reached.weights),
-            *map(_array, (amounts, of_sums, of_amounts)),
+            *map(array, (amounts, of_sums, of_amounts)),
         )
         return reached.of_length_scale(total, h), of_amounts, None, None, None
 
@@ -148,7 +130,7 @@ class _Gather(torch.autograd.Function):
     ) -> Float[Tensor, "B M C"]:
         values = values.contiguous()
         found = values.new_zeros(*reached.first.shape, len(beyond))
-        _call("gather", reached.first, reached.weights, *map(_array, (values, beyond, found)))
+        compiled(loops.gather)(reached.first, reached.weights, *map(array, (values, beyond, found)))
         ctx.save_for_backward(values, beyond)
         ctx.reached = reached
         return found
@@ -159,19 +141,8 @@ class _Gather(torch.autograd.Function):
         values, beyond = ctx.saved_tensors
         reached: _Reached = ctx.reached
         of_values, of_beyond = torch.zeros_like(values), torch.zeros_like(beyond)
-        total = _call(
-            "gather_back",
+        total = compiled(loops.gather_back)(
             *(reached.first, reached.position, reached.weights),
-            *map(_array, (values, beyond, grad.contiguous(), of_values, of_beyond)),
+            *map(array, (values, beyond, grad.contiguous(), of_values, of_beyond)),
         )
         return reached.of_length_scale(total, values), of_values, of_beyond, None
-
-
-def _array(tensor: Tensor) -> ndarray:
-    return tensor.detach().numpy()
-
-
-def _call(name: str, *arguments: ndarray | float) -> Any:  # noqa: ANN401 - as the loop returns
-    found = _compiled()
-    assert found is not None
-    return found[name](*arguments)

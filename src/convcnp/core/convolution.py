@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from convcnp.core.grid import Padding, Rim
-from convcnp.core.line import Activation, Kernel, Line, Step, doubling, gelu_
+from convcnp.core.line import Activation, Kernel, Line, gelu_
+from convcnp.core.reading import Step, doubling
+from convcnp.core.tape import TapedLine
 from convcnp.errors import SettingError, check_not_negative
 
 _ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
@@ -58,7 +60,7 @@ class Image(NamedTuple):
         return image.movedim(-1, 1)
 
 
-AnyField = TypeVar("AnyField", Image, Line)
+AnyField = TypeVar("AnyField", Image, Line, TapedLine)
 
 
 def _gathering(h: Float[Tensor, "B C H W"]) -> Float[Tensor, "B C H W"]:
@@ -149,7 +151,7 @@ class Convolution(nn.Module):
             step: What the stride says, or `doubled`: repeat every cell before.
             rim: Cells around the field to read as well.
         """
-        if isinstance(field, Line):
+        if not isinstance(field, Image):
             return field.convolved(self._kernel, self.activation, step, rim)
         conv = self.conv  # a module looks up its parts anew each time, slowly
         weight, bias = conv.weight, conv.bias

@@ -9,23 +9,19 @@ grid. So all that a layer needs is found by one index, and the constant is a cel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from convcnp.core.grid import Ends, Field, Rim
+from convcnp.core.grid import Field, Rim
+from convcnp.core.reading import AHEAD, Reading, Step, inside_of, reading_of
 
 Activation = Literal["relu", "gelu"]
-Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those that it reads
 
-AHEAD = 4  # cells before those of the tasks
-KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
 MOST_CELLS = 20_000  # of lines that are predicted: what is read for more would leave the cache
 FEW_NUMBERS = 2**14  # for GELU: oneDNN, which is quicker for more, first takes 10 us to prepare
 
@@ -69,8 +65,7 @@ class Line(NamedTuple):
     ) -> Line:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        prepare = _reading if self._is_small else _reading.__wrapped__
-        reading = prepare(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
+        reading = reading_of(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
         if torch.is_grad_enabled():
             arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
@@ -91,127 +86,8 @@ class Line(NamedTuple):
 
     def without(self, rim: Rim) -> Line:
         """Leave out the outermost cells."""
-        prepare = _inside if self._is_small else _inside.__wrapped__
-        inside = prepare(self.batch, self.cells, rim.columns)
+        inside = inside_of(self.batch, self.cells, rim.columns)
         return Line(self.rows.index_select(0, inside), self.batch, self.cells - sum(rim.columns))
-
-    @property
-    def _is_small(self) -> bool:
-        return self.batch * self.cells <= KEPT_CELLS
-
-
-@dataclass(frozen=True, eq=False)
-class _Reading:
-    """Which rows a layer reads to make a row, and which rows it makes of one.
-
-    A row is one cell or two. Three rows of two hold all that a kernel of five cells needs for two
-    cells, and few large rows are quicker to find and to multiply than many small ones.
-    """
-
-    reads: Int[Tensor, " N"]  # numbers of rows, as many for every row that is made
-    read_from: int  # rows
-    chosen: Float[Tensor, "K krm"]  # by cell of the kernel and by cells: whether they meet
-    shape: tuple[int, int, int]  # rows read for a row, cells in each, and cells in a row made
-    cells: int  # that are made for each task
-
-    @cached_property
-    def read_by(self) -> Int[Tensor, " M"]:
-        """Numbers of rows, as many for every row that is read: those that are made of it."""
-        reads = self.reads.view(-1, self.shape[0])
-        nothing = AHEAD // self.shape[2] - 1
-        read_by = reads.new_full((self.read_from, self.shape[0]), nothing)
-        maker, which = torch.nonzero(reads, as_tuple=True)
-        read_by[reads[maker, which], which] = maker
-        return read_by.flatten()
-
-    @cached_property
-    def beyond(self) -> Float[Tensor, "k n"]:
-        """One where a row is made of what is far from data, by which of the rows that it reads."""
-        return (self.reads.view(-1, self.shape[0]) == 0).T.to(self.chosen).contiguous()
-
-    def product(
-        self, rows: Float[Tensor, "R C"], matrix: Float[Tensor, "kc d"], bias: Float[Tensor, " d"]
-    ) -> Float[Tensor, "S D"]:
-        """Multiply all that is read for a row by a matrix, and add a bias."""
-        wide, outputs = matrix.shape
-        near = rows.view(-1, wide // self.shape[0]).index_select(0, self.reads)
-        found = torch.addmm(bias, near.view(-1, wide), matrix)
-        return found.view(-1, outputs // self.shape[2])
-
-    def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "kc d"]:
-        """Return the weights between the channels of all cells of rows."""
-        rows, read, made = self.shape
-        outputs, inputs = weight.shape[:2]
-        found = torch.mm(self.chosen.T, weight.permute(3, 1, 0, 2).reshape(-1, inputs * outputs))
-        found = found.view(rows * read, made, inputs, outputs).transpose(1, 2)
-        return found.reshape(-1, made * outputs)
-
-    def weight(self, matrix: Float[Tensor, "c kd"], outputs: int) -> Float[Tensor, "D C 1 K"]:
-        """Return the gradient of the weights, given that of the matrix with its rows inside."""
-        rows, read, made = self.shape
-        found = matrix.view(read, -1, rows, made, outputs).permute(2, 0, 3, 1, 4)
-        inputs = found.shape[3]
-        found = torch.mm(self.chosen, found.reshape(-1, inputs * outputs))
-        return found.view(-1, inputs, outputs, 1).permute(2, 1, 3, 0)
-
-
-@lru_cache(maxsize=1024)  # of the sizes that are trained on or predicted again and again
-def _reading(
-    step: Step, kernel_size: int, batch: int, cells: int, ends: Ends, dtype: torch.dtype
-) -> _Reading:
-    """Prepare a layer for all fields of a size."""
-    unit = 1 if step == "same" and cells % 2 else 2
-    half = -(-(kernel_size // 2) // unit)  # rows to either side
-    read, made = (1 if step == "doubled" else unit), (1 if step == "halved" else unit)
-    first, many = 0, cells // read
-    if step == "halved":
-        first, many = -ends[0] // 2, (cells + sum(ends)) // 2
-    place = first + torch.arange(many)[:, None] + torch.arange(-half, half + 1)
-    begin = (AHEAD + cells * torch.arange(batch)[:, None, None]) // read
-    is_inside = (place >= 0) & (place < cells // read)
-    reads = torch.where(is_inside, begin + place, 0).flatten(0, 1)
-    reads = torch.cat([reads.new_zeros(AHEAD // made, reads.shape[1]), reads])
-    return _Reading(
-        reads.flatten(),
-        read_from=(AHEAD + batch * cells) // read,
-        chosen=_chosen(step, kernel_size, unit, half).to(dtype),
-        shape=(reads.shape[1], read, made),
-        cells=many * made,
-    )
-
-
-def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor, "K kcd"]:
-    """Tell which of a kernel's cells lies between a cell of a row that is read and one made."""
-    cell, row, read, made = torch.meshgrid(
-        *map(torch.arange, (kernel_size, 2 * half + 1, unit, unit)), indexing="ij"
-    )
-    chosen = (cell - kernel_size // 2 == unit * (row - half) + read - made).float()
-    if step == "halved":
-        chosen = chosen[..., :1]
-    if step == "doubled":
-        chosen = chosen.sum(2)  # a cell that is repeated is both of a row's
-    return chosen.flatten(1)
-
-
-def doubling(weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "2*D C 1 k"]:
-    """Return the weights that make two cells of one, as repeating it and convolving does.
-
-    Cells are read as they are, and fewer of them: three in place of five.
-    """
-    outputs, inputs, _, size = weight.shape
-    half = -(-(size // 2) // 2)
-    chosen = _chosen("doubled", size, 2, half).to(weight)
-    found = (weight.reshape(-1, size) @ chosen).view(outputs, inputs, -1, 2)
-    return found.permute(3, 0, 1, 2).reshape(2 * outputs, inputs, 1, -1)
-
-
-@lru_cache(maxsize=256)  # likewise
-def _inside(batch: int, cells: int, ends: Ends) -> Int[Tensor, " N"]:
-    """Return the rows that stay without the ends of each task."""
-    rows = torch.arange(AHEAD + batch * cells)
-    before, after = ends
-    of_tasks = rows[AHEAD:].view(batch, cells)[:, before : cells - after]
-    return torch.cat([rows[:AHEAD], of_tasks.flatten()])
 
 
 class Kernel:
@@ -221,7 +97,7 @@ class Kernel:
         self.conv, self.size = conv, conv.kernel_size[1]
         self._kept: dict[tuple[int, int, int], tuple[object, Tensor, Tensor]] = {}
 
-    def matrix(self, reading: _Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
+    def matrix(self, reading: Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
         """Return the matrix and the bias of rows, without a gradient."""
         weight, bias = self.conv.weight, self.conv.bias
         assert bias is not None
@@ -242,6 +118,16 @@ def _numbers(function: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
     return function(*(argument.mT for argument in arguments)).mT
 
 
+def gelu(h: Float[Tensor, "S D"]) -> Float[Tensor, "S D"]:
+    """Take GELU, and keep what it is taken of."""
+    return _numbers(functional.gelu, h)
+
+
+def gelu_back(grad: Float[Tensor, "S D"], h: Float[Tensor, "S D"]) -> Float[Tensor, "S D"]:
+    """Return the gradient of what GELU was taken of."""
+    return _numbers(torch.ops.aten.gelu_backward.default, grad, h)
+
+
 def gelu_(h: Float[Tensor, "*S D"]) -> Float[Tensor, "*S D"]:
     """Take GELU in place, where no derivative is needed."""
     return _numbers(torch.ops.aten.gelu_.default, h)
@@ -255,7 +141,7 @@ def _activated(
         return h
     if activation == "relu":
         return h.relu_()  # its derivative can be told from what comes out
-    return _numbers(functional.gelu, h) if is_kept else gelu_(h)
+    return gelu(h) if is_kept else gelu_(h)
 
 
 class _Convolved(torch.autograd.Function):
@@ -266,7 +152,7 @@ class _Convolved(torch.autograd.Function):
         weight: Float[Tensor, "D C 1 K"],
         bias: Float[Tensor, " D"],
         activation: Activation | None,
-        reading: _Reading,
+        reading: Reading,
     ) -> Float[Tensor, "S D"]:
         matrix = reading.matrix(weight)
         found = reading.product(values, matrix, bias.repeat(reading.shape[2]))
@@ -284,7 +170,7 @@ class _Convolved(torch.autograd.Function):
         if ctx.activation == "relu":
             grad = torch.ops.aten.threshold_backward.default(grad, found, 0)
         if ctx.activation == "gelu":
-            grad = _numbers(torch.ops.aten.gelu_backward.default, grad, found)
+            grad = gelu_back(grad, found)
         rows, made = reading.shape[0], matrix.shape[1]
         wide = matrix.shape[0] // rows
         given = grad.view(-1, made)
