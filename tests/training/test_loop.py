@@ -132,6 +132,18 @@ def test_metrics_that_are_no_text_do_not_stop_a_run_from_going_on(tmp_path):
     assert (tmp_path / "metrics.csv").read_text().splitlines()[1:] == ["0,1,1,1,1"]
 
 
+@pytest.mark.parametrize(("length", "kept"), [(4.0, 2.0), (1.0, 1.0)])
+def test_a_gradient_that_is_too_long_is_shortened_and_others_stay(tmp_path, length, kept):
+    run = _Run(seeded_model(), small_training(clip=2.0), tmp_path, None)
+    given = [torch.randn_like(weight) for weight in run.weights[1:]]  # the first has no gradient
+    norm = math.sqrt(sum((grad**2).sum().item() for grad in given))
+    for weight, grad in zip(run.weights[1:], given, strict=True):
+        weight.grad = grad * length / norm
+    run._clip(2.0)
+    for weight, grad in zip(run.weights[1:], given, strict=True):
+        torch.testing.assert_close(weight.grad, grad * kept / norm)
+
+
 @pytest.mark.parametrize("name", ["batch_size", "validation_tasks"])
 def test_every_process_must_have_a_share(name):
     _check_shares(small_training(), 2)
