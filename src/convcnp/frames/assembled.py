@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import warnings
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
-from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates, parsed_durations
-from convcnp.frames.time_axis import (
-    dates_of_numbers,
-    holds_compact_dates,
-    is_day_first,
-    number_format,
-)
+from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_day_first
 
 JOINT = "+"  # between the names of parts
 _ROLES = {
@@ -43,22 +35,6 @@ _RANGES = {
     "minute": (0, 59),
     "second": (0, 60),
 }
-_SOME = 50  # texts that show how others are written
-# Those that pandas does not guess; - takes a leading zero away.
-_FORMATS = (
-    *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%b %Y", "%B %Y", "%b. %Y", "%m/%Y"),
-    *("%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
-    *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
-)
-_DATE_FORMATS = (
-    *("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y", "%-m/%-d/%y", "%-d/%-m/%y", "%-d.%-m.%y"),
-    *("%m/%d/%Y", "%-m/%-d/%Y", "%-d/%-m/%Y", "%-d.%-m.%Y"),
-)
-_CLOCK_FORMATS = (
-    *("", " %H:%M", " %-H:%M", " %I:%M %p", " %-I:%M %p"),
-    *(" %H:%M:%S", " %-H:%M:%S", " %I:%M:%S %p", " %-I:%M:%S %p"),
-)
-_OFFSET = re.compile(r"([+-]\d\d:?\d\d)$")  # of a clock from UTC
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
@@ -152,10 +128,10 @@ def _clocks(frame: pd.DataFrame, candidates: Sequence[str]) -> list[str]:
     """Return the columns of clock times, written as such, or as numbers such as 840 and 1310."""
     texts = [c for c in candidates if frame[c].dtype.kind != "m" and is_duration(frame[c])]
     clocks = [c for c in texts if parsed_durations(frame[c]).between(0 * _DAY, _DAY).all()]
-    return [*clocks, *(c for c in candidates if _is_compact_clock(frame[c]))]
+    return [*clocks, *(c for c in candidates if is_compact_clock(frame[c]))]
 
 
-def _is_compact_clock(column: pd.Series) -> bool:
+def is_compact_clock(column: pd.Series) -> bool:
     """Tell whether a column named like a clock holds hours and minutes as numbers such as 840."""
     if not _CLOCK_NAME.search(str(column.name)) or not is_numeric(column):
         return False
@@ -191,7 +167,7 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
     clock = pd.Series(pd.Timedelta(0), index=frame.index)
     for name in parts:
         column, role = frame[name], role_of(name)
-        if _is_compact_clock(column):
+        if is_compact_clock(column):
             hours, minutes = divmod(_whole_numbers(column, "clock"), 100)
             clock = clock + pd.to_timedelta(60 * hours + minutes, unit="minute")
         elif role in ("hour", "minute", "second") and is_numeric(column):
@@ -257,94 +233,3 @@ def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
     if role == "quarter" and values.isna().all():
         values = pd.to_numeric(column.astype("string").str.strip().str.extract(_QUARTER)[0])
     return values.astype("float64")
-
-
-def split_times(
-    frame: pd.DataFrame, name: str, times: pd.Series
-) -> dict[str, pd.Series | np.ndarray]:
-    """Return the columns that hold these times in a table: the time itself, or its parts."""
-    parts = parts_of(frame, name)
-    if not parts:
-        return {name: _written_like(frame[name], times)}
-    return {part: _part(frame[part], role_of(part), times) for part in parts}
-
-
-def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
-    """Write dates as a column does: as texts of its format, or as whole numbers."""
-    if times.dtype.kind == "m" and like.dtype.kind != "m" and (times < _DAY).all():
-        clocks = like.dropna().astype("string").str.strip()
-        return (pd.Timestamp(0) + times).dt.strftime(_clock_format(clocks))
-    if times.dtype.kind != "M" or like.dtype.kind == "M":
-        return times
-    if is_numeric(like):
-        written = times.dt.strftime(number_format(like))
-        return written.astype(like.dtype) if like.dtype.kind in "iuf" else written
-    texts = like.dropna().astype("string").str.strip().head(_SOME)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
-        day_first = is_day_first(like)
-    guess = guess_datetime_format(str(texts.iloc[0]), dayfirst=day_first)
-    if times.dt.tz is not None and texts.str.extract(_OFFSET)[0].notna().all():
-        return _with_offsets(like, times, (guess or "%Y-%m-%dT%H:%M:%S").removesuffix("%z"))
-    dates = parsed_dates(texts, day_first)
-    dated = map("".join, itertools.product(_DATE_FORMATS, _CLOCK_FORMATS))
-    for written in (*([guess] if guess else []), *_FORMATS, *dated):
-        if (_formatted(dates, written) == texts).all():
-            return _formatted(times, written)
-    return _formatted(times, guess or "%Y-%m-%d %H:%M:%S")
-
-
-def _with_offsets(like: pd.Series, times: pd.Series, written: str) -> pd.Series:
-    """Write times in a format, each with the offset of the row before it in time."""
-    texts = like.dropna().astype("string").str.strip()
-    known = (
-        pd.to_datetime(texts, utc=True, format="ISO8601", errors="coerce").dropna().sort_values()
-    )
-    offsets = texts[known.index].str.extract(_OFFSET)[0].to_numpy()
-    place = np.maximum(known.searchsorted(times.dt.tz_convert("UTC"), side="right") - 1, 0)
-    return pd.Series(
-        [
-            time.tz_convert(offset).strftime(written) + offset
-            for time, offset in zip(times, offsets[place], strict=True)
-        ],
-        index=times.index,
-    )
-
-
-def _formatted(times: pd.Series, written: str) -> pd.Series:
-    """Write times in a format, in which {q} is a quarter and {ms} are milliseconds."""
-    texts = times.dt.strftime(written)
-    for name, part in (("{q}", times.dt.quarter), ("{ms}", times.dt.microsecond // 1000)):
-        if name in written:
-            width = 3 if name == "{ms}" else 1
-            digits = part.astype("Int64").astype("string").str.zfill(width)
-            texts = pd.Series(
-                [text.replace(name, new) for text, new in zip(texts, digits, strict=True)],
-                index=texts.index,
-            )
-    return texts
-
-
-def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
-    if _is_compact_clock(like):
-        return 100 * times.dt.hour + times.dt.minute
-    if is_date(like) or holds_compact_dates(like):
-        return _written_like(like, times.dt.normalize())
-    if is_duration(like):
-        return times.dt.strftime(_clock_format(like.dropna().astype("string").str.strip()))
-    assert role is not None
-    if role == "month" and not is_numeric(like):
-        longest = like.dropna().astype("string").str.len().max()
-        return times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
-    if role == "quarter" and not is_numeric(like):
-        return "Q" + times.dt.quarter.astype(str)
-    number: pd.Series = getattr(times.dt, "day_of_year" if role == "day of the year" else role)
-    return number.astype(like.dtype) if like.dtype.kind in "iuf" else number
-
-
-def _clock_format(clocks: pd.Series) -> str:
-    """Return the format of clock times: 18:30, 18:30:00 or 18.30.00."""
-    if not clocks.str.contains(":").any():
-        return "%H.%M.%S"
-    hour = "%-H" if clocks.str.fullmatch(r"\d:.*").any() else "%H"
-    return f"{hour}:%M" if clocks.str.count(":").max() == 1 else f"{hour}:%M:%S"

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
-from convcnp.frames.assembled import split_times, time_column
+from convcnp.frames.assembled import time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
 from convcnp.frames.guesses import listed
 from convcnp.frames.points import PointsTable, point_targets
@@ -20,6 +20,7 @@ from convcnp.frames.sentinels import missing_cells
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.steps import Step
 from convcnp.frames.targets import series_targets
+from convcnp.frames.written_times import split_times
 from convcnp.predict.answers import decimals, quantile_name
 from convcnp.predict.batches import Progress
 from convcnp.predict.request import Request
