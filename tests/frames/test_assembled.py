@@ -16,6 +16,20 @@ FRAMES = {
     "year+qtr": ({"year": [1999, 2000], "qtr": ["Q4", "Q1"]}, ["1999-10-01", "2000-01-01"]),
     "Year+Quarter": ({"Year": [1999, 2000], "Quarter": [4, 1]}, ["1999-10-01", "2000-01-01"]),
     "yr+doy": ({"yr": [2020, 2021], "doy": [366, 1]}, ["2020-12-31", "2021-01-01"]),
+    "Year+Day": ({"Year": [2020, 2021], "Day": [366, 1]}, ["2020-12-31", "2021-01-01"]),
+    "year+jday+hhmm": (
+        {"year": [2020] * 3, "jday": [32, 32, 33], "hhmm": [30, 1530, 0]},
+        ["2020-02-01 00:30", "2020-02-01 15:30", "2020-02-02"],
+    ),
+    "year+week": (
+        {"year": [2018, 2019, 2020], "week": [52, 1, 53], "cases": [1, 2, 3]},
+        ["2018-12-24", "2018-12-31", "2020-12-28"],
+    ),
+    "YY+MM+DD+hh+mm": (
+        {"YY": [2020] * 2, "MM": [1, 1], "DD": [9, 9], "hh": [0, 23], "mm": [10, 50]},
+        ["2020-01-09 00:10", "2020-01-09 23:50"],
+    ),
+    "year+month": ({"year": [1500, 1501], "month": [12, 1]}, ["1500-12-01", "1501-01-01"]),
     "year+month+day+hour": (
         {"year": [2020] * 2, "month": [1] * 2, "day": [1, 1], "hour": [0, 13], "min": [2, 70]},
         ["2020-01-01 00:00", "2020-01-01 13:00"],
@@ -47,6 +61,22 @@ def test_parts_are_found_and_put_together_and_taken_apart(name):
     assert list(parts) == name.split("+")
     again = time_column(parts, name)
     assert again.tolist() == found.tolist()
+
+
+def test_years_of_two_digits_get_their_century():
+    frame = pd.DataFrame({"yr": [99, 0, 5], "mo": [12, 1, 1]})
+    with pytest.warns(ConvCNPWarning, match="two digits are read .*: 99 as 1999"):
+        found = time_column(frame, "yr+mo")
+    assert found.dt.year.tolist() == [1999, 2000, 2005]
+    assert split_times(frame, "yr+mo", found)["yr"].tolist() == [99, 0, 5]
+
+
+def test_a_day_of_the_year_and_a_clock_need_no_year():
+    frame = pd.DataFrame({"Day": [79, 79, 80], "Hour": [0, 1200, 0], "v": [1.0, 2, 3]})
+    assert joined_name(frame, list(frame), []) == "Day+Hour"
+    with pytest.warns(ConvCNPWarning, match="no year beside 'Day', 'Hour': 2001"):
+        assert time_column(frame, "Day+Hour").dt.day_of_year.tolist() == [79, 79, 80]
+    assert joined_name(frame[["Day", "v"]], ["Day", "v"], []) is None
 
 
 def test_a_missing_year_is_said_and_put_in():

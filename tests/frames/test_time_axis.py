@@ -198,6 +198,11 @@ def test_times_that_cannot_be_used_get_a_sentence(series, asked, sentence):
         axis.numbers(pd.Series(series if asked is None else asked, name="t"))
 
 
+def test_zones_by_name_are_asked_for_as_offsets():
+    with pytest.raises(TableError, match=r"as UTC or an offset such as \+01:00, .* CET' in row 1"):
+        TimeAxis.of(pd.Series(["2020-01-31 18:30 CET", "2020-07-31 18:30 CEST"], name="t"))
+
+
 def test_a_number_among_dates_is_named():
     column = pd.Series(["2020-01-01", "17.5", "2020-01-03"], name="t")
     with pytest.raises(
@@ -245,3 +250,20 @@ def test_times_written_as_one_number_are_no_plain_numbers(written):
     assert axis.times(axis.numbers(column)).tolist() == hours.tolist()
     seconds = pd.Series(1_577_836_800 + 3600 * np.arange(9), name="time")
     assert TimeAxis.of(seconds).dtype.kind == "i"
+
+
+@pytest.mark.parametrize("written", ["%Y%j", "%G%V"])
+def test_days_and_weeks_of_years_are_told_by_the_new_year(written):
+    days = pd.Series(pd.date_range("2019-12-02", periods=12, freq="7D"))
+    column = days.dt.strftime(written).astype("int64").rename("d")
+    with pytest.warns(ConvCNPWarning, match="read as dates: year, (day of the year|week)"):
+        axis = TimeAxis.of(column)
+    assert axis.times(axis.numbers(column)).tolist() == days.tolist()
+    assert TimeAxis.of(column[:4]).dtype.kind == "i"  # of one year: as far apart as numbers
+    assert TimeAxis.of(pd.Series(range(2_019_900, 2_020_100), name="d")).dtype.kind == "i"
+
+
+def test_a_day_of_a_year_may_be_text():
+    column = pd.Series(["2020-031", "2020-366"], name="d")
+    axis = TimeAxis.of(column)
+    assert axis.times(axis.numbers(column)).strftime("%m-%d").tolist() == ["01-31", "12-31"]

@@ -9,26 +9,37 @@ from collections.abc import Sequence
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates, parsed_durations
+from convcnp.frames.kinds import (
+    is_date,
+    is_duration,
+    is_numeric,
+    parsed_dates,
+    parsed_durations,
+    whole_years,
+)
 from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_day_first
 
 JOINT = "+"  # between the names of parts
 _ROLES = {
-    "year": ("year", "yr", "yyyy"),
+    "year": ("year", "yr", "yyyy", "yy"),
     "quarter": ("quarter", "qtr"),
     "month": ("month", "mon", "mo"),
-    "day": ("day", "dy", "mday", "day_of_month"),
-    "day of the year": ("doy", "yday", "dayofyear", "day_of_year"),
+    "week": ("week", "wk", "isoweek", "iso_week", "week_number", "week_of_year", "epiweek"),
+    "day": ("day", "dy", "dd", "mday", "day_of_month"),
+    "day of the year": ("doy", "yday", "jday", "julday", "julian_day", "dayofyear", "day_of_year"),
     "hour": ("hour", "hr", "hh"),
     "minute": ("minute", "minutes"),
     "second": ("second", "seconds"),
 }
-_CALENDAR = ("year", "quarter", "month", "day", "day of the year", "hour")
+_BY_CASE = {"MM": "month", "mm": "minute"}
+_CALENDAR = ("year", "quarter", "month", "week", "day", "day of the year", "hour")
 _LARGEST_YEAR = 3000
+_CENTURY = 100
 _RANGES = {
-    "year": (1, _LARGEST_YEAR),
+    "year": (0, _LARGEST_YEAR),
     "quarter": (1, 4),
     "month": (1, 12),
+    "week": (1, 53),
     "day": (1, 31),
     "day of the year": (1, 366),
     "hour": (0, 24),
@@ -49,7 +60,22 @@ def role_of(name: str) -> str | None:
         >>> role_of("Month"), role_of("temp")
         ('month', None)
     """
-    return next((role for role, names in _ROLES.items() if name.lower() in names), None)
+    found = next((role for role, names in _ROLES.items() if name.lower() in names), None)
+    return _BY_CASE.get(name, found)
+
+
+def role_in(column: pd.Series) -> str | None:
+    """Return the part of a time that a column holds: days beyond the 31st are those of a year.
+
+    Example:
+        >>> role_in(pd.Series([1, 31], name="Day")), role_in(pd.Series([1, 32], name="Day"))
+        ('day', 'day of the year')
+    """
+    role = role_of(str(column.name))
+    if role == "day" and is_numeric(column):
+        last = pd.to_numeric(column, errors="coerce").max()
+        return "day of the year" if last > _RANGES["day"][1] else role
+    return role
 
 
 def is_part(column: pd.Series) -> bool:
@@ -59,7 +85,7 @@ def is_part(column: pd.Series) -> bool:
         >>> is_part(pd.Series([1, 12], name="Month")), is_part(pd.Series([1, 13], name="Month"))
         (True, False)
     """
-    role = role_of(str(column.name))
+    role = role_in(column)
     return role in _CALENDAR and _fits(column, role)
 
 
@@ -99,7 +125,7 @@ def joined_name(frame: pd.DataFrame, candidates: Sequence[str], dated: Sequence[
     """
     found: dict[str, str] = {}
     for name in candidates:
-        role = role_of(name)
+        role = role_in(frame[name])
         if role is not None and role not in found and _fits(frame[name], role):
             found[role] = name
     clock = [found[role] for role in ("hour", "minute", "second") if role in found]
@@ -109,10 +135,11 @@ def joined_name(frame: pd.DataFrame, candidates: Sequence[str], dated: Sequence[
     elif "month" in found and ("year" in found or "day" in found):
         parts = [found[role] for role in ("year", "month", "day") if role in found]
         parts += (clock or _clocks(frame, candidates)[:1]) if "day" in found else []
-    elif "year" in found and (day := found.get("day of the year")) is not None:
-        parts = [found["year"], day, *clock]
-    elif "year" in found and "quarter" in found:
-        parts = [found["year"], found["quarter"]]
+    elif (day := found.get("day of the year")) is not None:
+        clock = clock or _clocks(frame, candidates)[:1]
+        parts = [found["year"], day, *clock] if "year" in found else [day, *clock] if clock else []
+    elif "year" in found and (within := found.get("week", found.get("quarter"))) is not None:
+        parts = [found["year"], within]
     else:
         parts = []
     return JOINT.join(parts) if parts else None
@@ -166,7 +193,7 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
     calendar: dict[str, pd.Series] = {}
     clock = pd.Series(pd.Timedelta(0), index=frame.index)
     for name in parts:
-        column, role = frame[name], role_of(name)
+        column, role = frame[name], role_in(frame[name])
         if is_compact_clock(column):
             hours, minutes = divmod(_whole_numbers(column, "clock"), 100)
             clock = clock + pd.to_timedelta(60 * hours + minutes, unit="minute")
@@ -183,12 +210,13 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
                 f"Expected parts of a time between {JOINT!r}, such as a year, a month, a day, a "
                 f"date or a clock, got {name!r}; name columns that are."
             )
-    return (_of_calendar(calendar, parts) if whole is None else whole) + clock
+    # Nanoseconds, which clocks come in, count no year before 1678.
+    return (_of_calendar(calendar, parts) if whole is None else whole) + clock.dt.as_unit("us")
 
 
 def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
     """Return dates from years, months and days, NaT where there are none."""
-    if not {"month", "day of the year", "quarter"} & calendar.keys():
+    if not {"month", "day of the year", "quarter", "week"} & calendar.keys():
         raise TableError(
             f"Expected a month or a date among the parts of a time, got {', '.join(parts)}; name "
             "columns that hold them."
@@ -198,9 +226,11 @@ def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
     month, day = calendar.get("month", ones), calendar.get("day", ones)
     if "month" not in calendar and "quarter" in calendar:
         month = 3 * calendar["quarter"] - 2
-    year = calendar.get("year")
+    number = calendar.get("day of the year", ones)
+    year = _years(calendar.get("year"))
     if year is None:
-        assumed = _LEAP_YEAR if ((month == 2) & (day == 29)).any() else _YEAR
+        has_leap_day = ((month == 2) & (day == 29) | (number == 366)).any()
+        assumed = _LEAP_YEAR if has_leap_day else _YEAR
         warnings.warn(
             f"There is no year beside {', '.join(map(repr, parts))}: {assumed} is put in its "
             "place.",
@@ -208,12 +238,29 @@ def _of_calendar(calendar: dict[str, pd.Series], parts: list[str]) -> pd.Series:
             stacklevel=6,
         )
         year = assumed * ones
+    is_of_weeks = "week" in calendar and "month" not in calendar
+    day = 4 * ones if is_of_weeks else day  # 4 January is in the first week of every year
     dates = pd.to_datetime(
         pd.DataFrame({"year": year, "month": month, "day": day}), errors="coerce"
     )
-    if "day of the year" in calendar:
-        dates = dates + pd.to_timedelta(calendar["day of the year"] - 1, unit="D")
-    return dates
+    if is_of_weeks:
+        number = 7 * calendar["week"] - 6 - dates.dt.day_of_week
+    return dates + pd.to_timedelta(number - 1, unit="D").dt.as_unit("us")
+
+
+def _years(years: pd.Series | None) -> pd.Series | None:
+    """Put years of two digits into their century, and say so."""
+    if years is None or not (years < _CENTURY).any():
+        return years
+    whole = whole_years(years)
+    first = years.index[(years < _CENTURY).argmax()]
+    warnings.warn(
+        f"Years of two digits are read as those of a century: {years[first]:02.0f} as "
+        f"{whole[first]:.0f}.",
+        ConvCNPWarning,
+        stacklevel=7,
+    )
+    return whole
 
 
 def _dates(column: pd.Series) -> pd.Series:

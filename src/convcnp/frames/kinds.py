@@ -20,6 +20,7 @@ _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
+_ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
 _DATED = re.compile(
     "|".join(
@@ -29,6 +30,7 @@ _DATED = re.compile(
             rf"{_WEEKDAY}{_DAY}[-/., ]*{_MONTH}[-/., ]+'?\d{{2,4}}.*",  # 31-Jan-20
             rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
             rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
+            r"(?:0?[1-9]|1[0-2])[-/](?:1[4-9]|2[01])\d\d",  # 01/2020
             _SHORT_MONTH.pattern,
             _LATE_YEAR.pattern,
         )
@@ -129,6 +131,8 @@ def compact_dates(column: pd.Series, written: str) -> pd.Series:
     if "." in written:  # two digits behind the point: 2020.1 is October
         column, written = (100 * column.astype("float64")).round(), written.replace(".", "")
     texts = column.astype("Int64").astype("string")
+    if written.endswith("%V"):
+        texts, written = texts + "1", f"{written}%u"  # a week begins with its Monday
     return pd.to_datetime(texts, format=written, errors="coerce")
 
 
@@ -171,13 +175,16 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
-    """Put years before quarters, and weeks as their first day."""
+    """Put years before quarters, weeks as their first day, and numbers of days as dates."""
     stripped = texts.str.strip()
     if stripped.dropna().str.fullmatch(_LATE_YEAR).all():
         return stripped.str.replace(_LATE_YEAR, r"\2\1", regex=True)
     if stripped.dropna().str.fullmatch(_ISO_WEEK).all():
         weeks = stripped.str.replace(_ISO_WEEK, r"\1-W\2-1", regex=True)
         days = pd.to_datetime(weeks, format="%G-W%V-%u", errors="coerce")
+        return days.dt.strftime("%Y-%m-%d").astype("string")
+    if stripped.dropna().str.fullmatch(_ORDINAL).all():
+        days = pd.to_datetime(stripped, format="%Y-%j", errors="coerce")
         return days.dt.strftime("%Y-%m-%d").astype("string")
     return texts
 
@@ -187,5 +194,20 @@ def _in_its_century(dates: pd.Series, texts: pd.Series) -> pd.Series:
     is_short = ~texts.str.contains(r"\d{4}", regex=True).fillna(True).astype(bool)
     if dates.dtype.kind != "M" or not is_short.any():
         return dates
-    far = is_short & (dates.dt.year > pd.Timestamp.now().year + _YEARS_AHEAD)
+    far = is_short & _is_far_ahead(dates.dt.year)
     return dates.mask(far, dates - pd.DateOffset(years=100)) if far.any() else dates
+
+
+def whole_years(years: pd.Series) -> pd.Series:
+    """Put numbers of two digits into this century or, if they lie far ahead, into the last.
+
+    Example:
+        >>> whole_years(pd.Series([5, 58, 1958])).tolist()
+        [2005, 1958, 1958]
+    """
+    whole = years.mask(years < 100, years + 2000)
+    return whole.mask(_is_far_ahead(whole) & (years < 100), whole - 100)
+
+
+def _is_far_ahead(years: pd.Series) -> pd.Series:
+    return years > pd.Timestamp.now().year + _YEARS_AHEAD

@@ -22,18 +22,29 @@ from convcnp.frames.kinds import (
     refuse_first,
 )
 
+_ZONE_NAME = r"\d (?:[A-Z]{2,5}|[A-Z][a-z]+/[A-Z]\w+)\s*$"  # 2020-01-31 18:30 CET
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
-_DAYS, _MONTHS = "%Y%m%d", "%Y%m"  # dates written as whole numbers
+# Dates written as whole numbers.
+_DAYS, _MONTHS, _DAYS_OF_YEAR, _WEEKS = "%Y%m%d", "%Y%m", "%Y%j", "%G%V"
 _CLOCKS = ("%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
-_WRITTEN = {_DAYS: 10**4, _MONTHS: 10**2, _CLOCKS[0]: 10**6, _CLOCKS[1]: 10**8, _CLOCKS[2]: 10**10}
+_WRITTEN = {  # by what follows the year
+    **{_DAYS: 10**4, _MONTHS: 10**2, _DAYS_OF_YEAR: 10**3, _WEEKS: 10**2},
+    **{_CLOCKS[0]: 10**6, _CLOCKS[1]: 10**8, _CLOCKS[2]: 10**10},
+}
+_TELLING = 10  # numbers, across a new year, in which days or weeks of years differ from others
 _DOTTED = "%Y.%m"  # months written as 2020.01 to 2020.12
 _UNEVEN = 5.0  # times the usual step
 _SEVERAL = 1.5  # rows with the same date
 _ROUNDING = 0.02  # hundredths, by which these are off in single precision
-_PARTS = {"Y": "year", "m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"}
+_PARTS = {
+    **{"Y": "year", "m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"},
+    **{"j": "day of the year", "G": "year", "V": "week"},
+}
 _EXAMPLES = {
     _DAYS: "a date such as 20200131",
     _MONTHS: "a month such as 202001",
+    _DAYS_OF_YEAR: "a day of a year such as 2020031",
+    _WEEKS: "a week such as 202005",
     _CLOCKS[0]: "an hour such as 2020013118",
     _CLOCKS[1]: "a time such as 202001311830",
     _CLOCKS[2]: "a time such as 20200131183000",
@@ -221,6 +232,8 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
         parsed = parsed_dates(column, day_first)
         expected = "a date, as in other rows," if parsed.notna().any() else "a date or number"
     is_bad = (parsed.isna() & column.notna()).to_numpy()
+    if column[is_bad].astype("string").str.contains(_ZONE_NAME, regex=True).all():
+        expected += " with its zone, if any, as UTC or an offset such as +01:00,"
     refuse_first(is_bad, column, str(column.name), expected)
     return parsed
 
@@ -268,6 +281,8 @@ def number_format(column: pd.Series) -> str:
         is_whole = (values.between(1500 * zeros, 2501 * zeros) & (values % 1 == 0)).all()
         # A single number of six digits is no more likely to be a month than a number.
         is_told = written == _DAYS or values.nunique() > 2
+        if written in (_DAYS_OF_YEAR, _WEEKS):
+            is_told = values.nunique() >= _TELLING and (values // zeros).nunique() > 1
         if is_whole and is_told and compact_dates(values, written).notna().all():
             return written
     return _DOTTED if _are_dotted_months(values) else ""

@@ -11,14 +11,25 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning
-from convcnp.frames.assembled import is_compact_clock, parts_of, role_of
+from convcnp.frames.assembled import is_compact_clock, parts_of, role_in
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates
 from convcnp.frames.time_axis import holds_compact_dates, is_day_first, number_format
 
 _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
-    *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%b %Y", "%B %Y", "%b. %Y", "%m/%Y"),
+    *(
+        "%Y-Q{q}",
+        "%YQ{q}",
+        "Q{q} %Y",
+        "Q{q}-%Y",
+        "%G-W%V",
+        "%Y-%j",
+        "%b %Y",
+        "%B %Y",
+        "%b. %Y",
+        "%m/%Y",
+    ),
     *("%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
 )
@@ -41,7 +52,9 @@ def split_times(
     parts = parts_of(frame, name)
     if not parts:
         return {name: _written_like(frame[name], times)}
-    return {part: _part(frame[part], role_of(part), times) for part in parts}
+    roles = {part: role_in(frame[part]) for part in parts}
+    years = times.dt.isocalendar().year if "week" in roles.values() else times.dt.year
+    return {part: _part(frame[part], role, times, years) for part, role in roles.items()}
 
 
 def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
@@ -100,7 +113,8 @@ def _formatted(times: pd.Series, written: str) -> pd.Series:
     return texts
 
 
-def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
+def _part(like: pd.Series, role: str | None, times: pd.Series, years: pd.Series) -> pd.Series:
+    """Write a part of times as a column does; years are those that weeks are counted in."""
     if is_compact_clock(like):
         return 100 * times.dt.hour + times.dt.minute
     if is_date(like) or holds_compact_dates(like):
@@ -113,7 +127,13 @@ def _part(like: pd.Series, role: str | None, times: pd.Series) -> pd.Series:
         return times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
     if role == "quarter" and not is_numeric(like):
         return "Q" + times.dt.quarter.astype(str)
-    number: pd.Series = getattr(times.dt, "day_of_year" if role == "day of the year" else role)
+    number: pd.Series
+    if role == "year":
+        number = years % 100 if pd.to_numeric(like, errors="coerce").max() < 100 else years
+    elif role == "week":
+        number = times.dt.isocalendar().week
+    else:
+        number = getattr(times.dt, "day_of_year" if role == "day of the year" else role)
     return number.astype(like.dtype) if like.dtype.kind in "iuf" else number
 
 
