@@ -13,15 +13,10 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.assembled import MONTHS, has_time, is_part, parts_of
-from convcnp.frames.guesses import (
-    check_times_differ,
-    counts_rows,
-    error_of,
-    guess_group,
-    guess_time,
-    listed,
-)
+from convcnp.frames.groups import check_times_differ, guess_group
+from convcnp.frames.guesses import guess_time
 from convcnp.frames.kinds import is_numeric
+from convcnp.frames.names import counts_rows, error_of, listed
 from convcnp.frames.reading import plain_name
 
 _ENOUGH_MONTHS = 6  # columns named after different ones

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames.guesses import CERTAIN_TIME_NAMES, is_time_name
 from convcnp.frames.kinds import is_date
+from convcnp.frames.names import CERTAIN_TIME_NAMES, is_time_name
 from convcnp.frames.reading import plain, plain_name
 
 Close = Callable[[pd.DataFrame], Any]

@@ -11,8 +11,8 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.columns import Columns
-from convcnp.frames.guesses import error_of, listed
 from convcnp.frames.kinds import is_numeric, numbers
+from convcnp.frames.names import error_of, listed
 
 
 def with_errors(

@@ -1,53 +1,30 @@
-"""Guesses of which column is the time, and which tells series apart, where none is named."""
+"""Guesses of which column is the time, where none is named."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames.assembled import joined_name, parts_of, time_column
-from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
-from convcnp.frames.time_axis import TimeAxis, holds_compact_dates
-
-CERTAIN_TIME_NAMES = ("time", "times", "date", "dates", "datetime", "timestamp", "ds", "mjd", "jd")
-_WEAK_TIME_NAMES = ("year", "month", "week", "day", "hour", "x")  # parts of times, or a place
-TIME_NAMES = (*CERTAIN_TIME_NAMES, "t", "when", *_WEAK_TIME_NAMES)
-GROUP_NAMES = (
-    *("id", "group", "series", "series_id", "unique_id", "item_id", "object_id", "object"),
-    *("station", "sensor", "subject", "patient", "key"),
+from convcnp.frames.assembled import joined_name
+from convcnp.frames.kinds import is_date, is_duration, is_numeric
+from convcnp.frames.names import (
+    PLACE_NAMES,
+    WEAK_TIME_NAMES,
+    counts_rows,
+    is_time_name,
+    listed,
+    names_series,
 )
-_ROW_NAMES = ("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number")
-_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "t")
+from convcnp.frames.time_axis import holds_compact_dates
+
 _YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
-_PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
-_ERROR_ENDINGS = ("_err", "_error", "_sd", "_std")  # of names of standard errors
-_MOST = 0.5  # of the rows: if more share their time, it is none
-_SHARED = 0.2  # of the rows, at least, share their time with another series
+_MOST = 0.5  # of the rows
 _STARTS = 0.25  # of the rows, at most, begin a new series
-_FEW = 0.1
-
-# --- Times ----------------------------------------------------------------------------------------
-
-
-def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
-    """Tell whether a name is one that columns of times have."""
-    return str(name).lower() in TIME_NAMES
-
-
-def counts_rows(column: pd.Series) -> bool:
-    """Tell whether a column is the number of the row, which exports like to put first."""
-    name = str(column.name).lower()
-    if not pd.api.types.is_integer_dtype(column):
-        return False
-    if name in _ROW_NAMES:  # rows may have been sorted, or left out, since they were numbered
-        return bool(column.is_unique)
-    return name in _PERHAPS_ROW_NAMES and bool((column.diff().iloc[1:] == 1).all())
 
 
 def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) -> str:
@@ -57,7 +34,7 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
         spared: Columns of numbers that must be left, for values.
     """
     named = [c for c in candidates if is_time_name(c)]
-    weak = [c for c in named if c.lower() in _WEAK_TIME_NAMES]
+    weak = [c for c in named if c.lower() in WEAK_TIME_NAMES]
     weak.sort(key=lambda name: name.lower() == "x")
     running = [c for c in named if c.lower() == "t"]  # often a mere count beside the time itself
     strong = [c for c in named if c not in (*weak, *running)]
@@ -113,10 +90,10 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     numeric = [c for c in candidates if is_numeric(frame[c])]
     _refuse_times_as_names(numeric)
     counters = [c for c in numeric if counts_rows(frame[c])]
-    places = [c for c in numeric if c.lower() in _PLACE_NAMES]
-    others = [c for c in numeric if c not in (*counters, *places) and not _names_series(frame[c])]
+    places = [c for c in numeric if c.lower() in PLACE_NAMES]
+    others = [c for c in numeric if c not in (*counters, *places) and not names_series(frame[c])]
     months = [c for c in others if holds_compact_dates(frame[c])]
-    rising = [c for c in others if _rises(frame[c])]
+    rising = [c for c in others if rises(frame[c])]
     # Times begin anew with every series; what is observed at them does not repeat itself.
     rising.sort(key=lambda name: -round(frame[name].duplicated(keep=False).mean(), 1))
     if len(others) + len(places) > spared or not counters:
@@ -179,162 +156,8 @@ def _is_in_order(column: pd.Series) -> bool:
     return bool((undone > 0).all() and (undone >= _MOST * grown).all())
 
 
-def _rises(column: pd.Series) -> bool:
+def rises(column: pd.Series) -> bool:
     """Tell whether most numbers grow from row to row, or fall, but for starts of new series."""
     steps = np.diff(pd.to_numeric(column, errors="coerce").dropna().to_numpy(dtype=np.float64))
     forth, back = sorted(((steps > 0).sum(), (steps < 0).sum()), reverse=True)
     return bool(forth > _MOST * len(steps) and back <= _STARTS * len(steps))
-
-
-# --- Groups ---------------------------------------------------------------------------------------
-
-
-def guess_group(
-    frame: pd.DataFrame, candidates: Sequence[str], within: Sequence[str]
-) -> str | None:
-    """Return the column that tells series apart: times repeat across its values, not within them.
-
-    Args:
-        within: The time, or the inputs, and the channel if there is one: what a row of a series is
-            told from others by.
-    """
-    named = [c for c in candidates if _names_series(frame[c])]
-    words = [c for c in candidates if is_label(frame[c]) and c not in named]
-    repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    if not named and not repeated:
-        return None
-    keys = row_keys(frame, within)
-    if named:
-        return _named_group(frame, named, keys)
-    telling = [c for c in repeated if tells_apart(frame[c], keys)]
-    ignored = [c for c in repeated if c not in telling]
-    if ignored and not telling:
-        warnings.warn(
-            f"{listed(ignored)} {'holds' if len(ignored) == 1 else 'hold'} words that do not tell "
-            f"series apart, as times do not repeat from one word to another: ignored. If that is "
-            "wrong, name the group.",
-            ConvCNPWarning,
-            stacklevel=5,
-        )
-    if len(telling) > 1 and len(frame[telling].drop_duplicates()) > frame[telling[0]].nunique():
-        warnings.warn(
-            f"{listed(telling)} may all tell series apart; {telling[0]!r} is taken. If that is "
-            "wrong, name the group.",
-            ConvCNPWarning,
-            stacklevel=5,
-        )
-    return telling[0] if telling else None
-
-
-def _names_series(column: pd.Series) -> bool:
-    """Tell whether a column has the name of one that tells series apart, and not what one reads."""
-    if str(column.name).lower() not in GROUP_NAMES:
-        return False
-    return column.dtype.kind != "f" or bool((column.dropna() % 1 == 0).all())
-
-
-def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) -> str:
-    group = next((c for c in named if tells_apart(frame[c], keys)), named[0])
-    if len(frame) > 1 and frame[group].is_unique:
-        warnings.warn(
-            f"{group!r} is taken to tell {len(frame):,} series of one row each apart; if it only "
-            'numbers the rows, give an empty group: group="".',
-            ConvCNPWarning,
-            stacklevel=6,
-        )
-    return group
-
-
-def row_keys(frame: pd.DataFrame, within: Sequence[str]) -> pd.DataFrame:
-    """Return what rows of one series are told apart by, times as numbers where they can be."""
-    keys = {}
-    for name in within:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvCNPWarning)  # said when the times are read
-            column = time_column(frame, name)
-            try:
-                keys[name] = pd.Series(TimeAxis.of(column).numbers(column), index=frame.index)
-            except TableError:  # likewise
-                keys[name] = column
-    return pd.DataFrame(keys)
-
-
-def tells_apart(column: pd.Series, keys: pd.DataFrame) -> bool:
-    """Tell whether times repeat across the values of a column, and not within them.
-
-    Series of other times, one below the other, are known by times that begin anew with each.
-    """
-    known = keys.notna().all(axis=1) & column.notna()
-    keys, labels = keys[known], column[known]
-    across = keys.duplicated(keep=False).mean() if len(keys) else 0.0
-    within = keys.assign(**{"": labels}).duplicated(keep=False).mean() if len(keys) else 0.0
-    return bool(across >= _SHARED and within <= _FEW * across) or _begins_anew(labels, keys)
-
-
-def _begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
-    time = keys.iloc[:, 0]
-    if keys.shape[1] > 1 or time.dtype.kind not in "iuf":
-        return False
-    is_start = (labels != labels.shift()).to_numpy()
-    back = time.diff().to_numpy() < 0
-    starts = is_start[1:]
-    is_stacked = is_start.sum() == labels.nunique() > 1 and not back[1:][~starts].any()
-    return bool(is_stacked and back[1:][starts].mean() > _MOST)
-
-
-# --- Checks ---------------------------------------------------------------------------------------
-
-
-def check_times_differ(
-    frame: pd.DataFrame, time: str, group: str | None, channel: str | None
-) -> None:
-    """Refuse a guessed time that most rows share with another of their series."""
-    beside = [name for name in (group, channel) if name is not None]
-    keys = row_keys(frame, [time])
-    known = keys.notna().all(axis=1)
-    shared = keys.assign(**{name: frame[name] for name in beside})[known].duplicated(keep=False)
-    if len(shared) < 3 or shared.mean() <= _MOST:
-        return
-    used = {time, *parts_of(frame, time), *beside}
-    others = [c for c in frame.columns if c not in used]
-    may_be_time = [
-        c
-        for c in others
-        if (is_date(frame[c]) or is_numeric(frame[c]) or is_duration(frame[c]))
-        and frame[c].duplicated(keep=False).mean() <= _MOST
-    ]
-    with_channel = keys if channel is None else keys.assign(**{channel: frame[channel]})
-    may_be_group = [
-        c
-        for c in others
-        if 1 < frame[c].nunique() <= len(frame) / 2 and tells_apart(frame[c], with_channel)
-    ]
-    ways = [
-        *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
-        *(
-            [f"name what tells series apart with group= ({listed(may_be_group)} may do so)"]
-            if may_be_group
-            else []
-        ),
-        f"give time={time!r} to average the values of each time",
-    ]
-    raise TableError(
-        f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "
-        f"theirs in {time!r} with another; {', or '.join(ways)}."
-    )
-
-
-def error_of(value: str, names: Sequence[str]) -> str:
-    """Return which of these names is that of a value's standard errors; empty if none is.
-
-    Example:
-        >>> error_of("flux", ["mjd", "flux", "flux_err"])
-        'flux_err'
-    """
-    return next((value + end for end in _ERROR_ENDINGS if value + end in names), "")
-
-
-def listed(names: Sequence[str], most: int = 8) -> str:
-    """List names in a sentence, the first of them if they are many."""
-    shown = ", ".join(repr(str(name)) for name in names[:most])
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown

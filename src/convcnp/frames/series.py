@@ -13,8 +13,8 @@ from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.assembled import has_time, time_column
 from convcnp.frames.columns import Columns, widened
 from convcnp.frames.error_columns import errors_of
-from convcnp.frames.guesses import listed
 from convcnp.frames.kinds import numbers
+from convcnp.frames.names import listed
 from convcnp.frames.sentinels import without_sentinels
 from convcnp.frames.time_axis import TimeAxis
 

@@ -14,7 +14,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
-from convcnp.frames.guesses import listed
+from convcnp.frames.names import listed
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.sentinels import missing_cells
 from convcnp.frames.series import Ragged, SeriesTable

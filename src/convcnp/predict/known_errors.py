@@ -9,7 +9,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
 from convcnp.frames.error_columns import with_errors
-from convcnp.frames.guesses import listed
+from convcnp.frames.names import listed
 from convcnp.predict.trained import Trained
 
 

@@ -20,7 +20,7 @@ from convcnp.errors import ConvCNPWarning, SettingError, ShapeError
 from convcnp.frames.columns import Columns, choose_columns, choose_learned
 from convcnp.frames.containers import Container
 from convcnp.frames.error_columns import described
-from convcnp.frames.guesses import listed
+from convcnp.frames.names import listed
 from convcnp.frames.points import PointsTable
 from convcnp.frames.series import SeriesTable
 from convcnp.frames.targets import Targets, series_targets

@@ -12,8 +12,8 @@ import pandas as pd
 
 from convcnp.errors import TableError
 from convcnp.extras import import_extra
-from convcnp.frames.guesses import listed
 from convcnp.frames.kinds import is_numeric
+from convcnp.frames.names import listed
 from convcnp.frames.reading import plain, read_table
 
 _ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")

@@ -1,0 +1,146 @@
+"""Guesses of which column tells series apart, and whether their times then differ."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import pandas as pd
+
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.assembled import parts_of, time_column
+from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
+from convcnp.frames.names import listed, names_series
+from convcnp.frames.time_axis import TimeAxis
+
+_MOST = 0.5  # of the rows: if more share their time, it is none
+_SHARED = 0.2  # of the rows, at least, share their time with another series
+_FEW = 0.1
+
+
+def guess_group(
+    frame: pd.DataFrame, candidates: Sequence[str], within: Sequence[str]
+) -> str | None:
+    """Return the column that tells series apart: times repeat across its values, not within them.
+
+    Args:
+        within: The time, or the inputs, and the channel if there is one: what a row of a series is
+            told from others by.
+    """
+    named = [c for c in candidates if names_series(frame[c])]
+    words = [c for c in candidates if is_label(frame[c]) and c not in named]
+    repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
+    if not named and not repeated:
+        return None
+    keys = row_keys(frame, within)
+    if named:
+        return _named_group(frame, named, keys)
+    telling = [c for c in repeated if tells_apart(frame[c], keys)]
+    ignored = [c for c in repeated if c not in telling]
+    if ignored and not telling:
+        warnings.warn(
+            f"{listed(ignored)} {'holds' if len(ignored) == 1 else 'hold'} words that do not tell "
+            f"series apart, as times do not repeat from one word to another: ignored. If that is "
+            "wrong, name the group.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+    if len(telling) > 1 and len(frame[telling].drop_duplicates()) > frame[telling[0]].nunique():
+        warnings.warn(
+            f"{listed(telling)} may all tell series apart; {telling[0]!r} is taken. If that is "
+            "wrong, name the group.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+    return telling[0] if telling else None
+
+
+def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) -> str:
+    group = next((c for c in named if tells_apart(frame[c], keys)), named[0])
+    if len(frame) > 1 and frame[group].is_unique:
+        warnings.warn(
+            f"{group!r} is taken to tell {len(frame):,} series of one row each apart; if it only "
+            'numbers the rows, give an empty group: group="".',
+            ConvCNPWarning,
+            stacklevel=6,
+        )
+    return group
+
+
+def row_keys(frame: pd.DataFrame, within: Sequence[str]) -> pd.DataFrame:
+    """Return what rows of one series are told apart by, times as numbers where they can be."""
+    keys = {}
+    for name in within:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvCNPWarning)  # said when the times are read
+            column = time_column(frame, name)
+            try:
+                keys[name] = pd.Series(TimeAxis.of(column).numbers(column), index=frame.index)
+            except TableError:  # likewise
+                keys[name] = column
+    return pd.DataFrame(keys)
+
+
+def tells_apart(column: pd.Series, keys: pd.DataFrame) -> bool:
+    """Tell whether times repeat across the values of a column, and not within them.
+
+    Series of other times, one below the other, are known by times that begin anew with each.
+    """
+    known = keys.notna().all(axis=1) & column.notna()
+    keys, labels = keys[known], column[known]
+    across = keys.duplicated(keep=False).mean() if len(keys) else 0.0
+    within = keys.assign(**{"": labels}).duplicated(keep=False).mean() if len(keys) else 0.0
+    return bool(across >= _SHARED and within <= _FEW * across) or _begins_anew(labels, keys)
+
+
+def _begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
+    time = keys.iloc[:, 0]
+    if keys.shape[1] > 1 or time.dtype.kind not in "iuf":
+        return False
+    is_start = (labels != labels.shift()).to_numpy()
+    back = time.diff().to_numpy() < 0
+    starts = is_start[1:]
+    is_stacked = is_start.sum() == labels.nunique() > 1 and not back[1:][~starts].any()
+    return bool(is_stacked and back[1:][starts].mean() > _MOST)
+
+
+# --- Checks ---------------------------------------------------------------------------------------
+
+
+def check_times_differ(
+    frame: pd.DataFrame, time: str, group: str | None, channel: str | None
+) -> None:
+    """Refuse a guessed time that most rows share with another of their series."""
+    beside = [name for name in (group, channel) if name is not None]
+    keys = row_keys(frame, [time])
+    known = keys.notna().all(axis=1)
+    shared = keys.assign(**{name: frame[name] for name in beside})[known].duplicated(keep=False)
+    if len(shared) < 3 or shared.mean() <= _MOST:
+        return
+    used = {time, *parts_of(frame, time), *beside}
+    others = [c for c in frame.columns if c not in used]
+    may_be_time = [
+        c
+        for c in others
+        if (is_date(frame[c]) or is_numeric(frame[c]) or is_duration(frame[c]))
+        and frame[c].duplicated(keep=False).mean() <= _MOST
+    ]
+    with_channel = keys if channel is None else keys.assign(**{channel: frame[channel]})
+    may_be_group = [
+        c
+        for c in others
+        if 1 < frame[c].nunique() <= len(frame) / 2 and tells_apart(frame[c], with_channel)
+    ]
+    ways = [
+        *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
+        *(
+            [f"name what tells series apart with group= ({listed(may_be_group)} may do so)"]
+            if may_be_group
+            else []
+        ),
+        f"give time={time!r} to average the values of each time",
+    ]
+    raise TableError(
+        f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "
+        f"theirs in {time!r} with another; {', or '.join(ways)}."
+    )
