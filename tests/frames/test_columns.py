@@ -230,6 +230,12 @@ def test_what_is_missing_beside_inputs_is_said_of_inputs():
         choose_columns(frame, Columns((), inputs=("east", "north")))
 
 
+def test_numbers_with_a_unit_behind_them_are_shown():
+    frame = pd.DataFrame({"date": ["2020-01-01", "2020-01-02"], "temp": ["1.5 °C", "2 °C"]})
+    with pytest.raises(TableError, match=r"'temp' holds none, only texts such as '1\.5 °C'"):
+        choose_columns(frame)
+
+
 def test_months_beside_each_other_are_said_to_be_series_of_their_own():
     months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     frame = pd.DataFrame({"Year": range(2000, 2006)} | dict.fromkeys(months, 1.5))

@@ -116,3 +116,13 @@ def test_a_value_with_an_infinite_error_is_not_observed():
 def test_it_is_said_which_errors_are_whose():
     assert described(("a", "b"), ("a_err", "")) == ", with 'a_err' as the standard errors of 'a'"
     assert described(("a",), ()) == ""
+
+
+def test_a_sigma_beside_a_single_value_is_its_error():
+    frame = pd.DataFrame({"t": [0.0, 1.0], "y": [1.0, 2.0], "sigma": [0.1, 0.3]})
+    found = with_errors(frame, Columns(("y", "sigma"), time="t"), Columns())
+    assert (found.values, found.errors) == (("y",), ("sigma",))
+    negative = frame.assign(sigma=[-0.1, 0.3])
+    assert with_errors(negative, Columns(("y", "sigma"), time="t"), Columns()).errors == ()
+    three = Columns(("y", "z", "sigma"), time="t")
+    assert with_errors(frame.assign(z=1.0), three, Columns()) == three

@@ -93,3 +93,31 @@ def test_what_a_sensor_reads_is_no_name_of_a_series():
     assert guess_group(read, ["sensor"], ["time"]) is None
     named = pd.DataFrame({"time": [0, 1, 2] * 2, "sensor": [1.0] * 3 + [2.0] * 3, "v": range(6)})
     assert guess_group(named, ["sensor", "v"], ["time"]) == "sensor"
+
+
+def stations():
+    """Return three series by number, in a long table."""
+    days = pd.DataFrame({"date": DAYS, "temp": np.arange(12.0) / 7})
+    return pd.concat([days.assign(station_id=number) for number in (1001, 1002, 1003)])
+
+
+def test_series_may_have_numbers():
+    assert choose_columns(stations()) == Columns(("temp",), time="date", group="station_id")
+    alone = stations().query("station_id == 1001")
+    with pytest.warns(ConvCNPWarning, match=r"numbers of series \('station_id'\)"):
+        assert choose_columns(alone) == Columns(("temp",), time="date")
+    records = alone.assign(station_id=[5, 3, *range(10, 20)])  # a number for every row
+    assert choose_columns(records).values == ("temp",)
+
+
+def test_two_columns_that_tell_series_apart_together_are_named():
+    frame = pd.concat([stations().assign(layer=layer) for layer in ("top", "bottom")])
+    with (
+        pytest.warns(ConvCNPWarning, match="numbers of series"),
+        pytest.raises(TableError, match=r"put 'station_id' and 'layer', which tell .* group="),
+    ):
+        choose_columns(frame)
+    with pytest.raises(TableError) as refused:
+        choose_columns(stations().rename(columns={"station_id": "where"}))
+    assert "('where' may do so)" in str(refused.value)
+    assert "time= (" not in str(refused.value)  # temperatures are no times

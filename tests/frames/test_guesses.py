@@ -108,3 +108,22 @@ def test_several_dates_are_said_unless_one_is_named_like_a_time():
     with pytest.warns(ConvCNPWarning, match="'ordered', 'paid' may all be the time"):
         assert choose_columns(frame).time == "ordered"
     assert choose_columns(frame.rename(columns={"paid": "date"})).time == "date"
+
+
+def test_a_depth_that_rows_stand_in_the_order_of_goes_before_what_falls_with_it():
+    depth = np.arange(30)
+    cast = {"depth_m": depth, "temp": np.round(20 / (1 + np.exp((depth - 10) / 2)), 1)}
+    assert choose_columns(pd.DataFrame(cast)) == Columns(("temp",), time="depth_m")
+
+
+def test_days_written_as_numbers_are_dates_under_any_name_and_a_temperature_is_no_time():
+    days, clocks = [20200101, 20200101, 20200102], [2310, 2350, 10]
+    frame = pd.DataFrame({"LST_DATE": days, "LST_TIME": clocks, "T": [5.5, 4.25, 4.5]})
+    assert choose_columns(frame) == Columns(("T",), time="LST_DATE+LST_TIME")
+    assert choose_columns(pd.DataFrame({"v": [3, 1, 2], "T": [1, 2, 3]})).time == "T"
+
+
+def test_texts_that_are_no_times_are_shown_where_they_should_be():
+    frame = pd.DataFrame({"MTU": ["0:00 - 1:00", "1:00 - 2:00", "2:00 - 3:00"], "load": [3, 1, 2]})
+    with pytest.raises(TableError, match="'MTU' holds texts such as '0:00 - 1:00', which are not"):
+        choose_columns(frame)

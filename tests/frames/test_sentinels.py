@@ -12,7 +12,7 @@ from convcnp.frames.series import SeriesTable
 LEVELS = [3.5, 4.0, 4.25, 5.0, 3.75, 4.5]
 
 
-@pytest.mark.parametrize("sentinel", [-999, 9999, 1e20, -99.9, -9999.0, -32768, 9.96921e36])
+@pytest.mark.parametrize("sentinel", [-999, 9999, 1e20, -99.9, -9999.0, -8888, -32768, 9.96921e36])
 def test_a_repeated_number_far_outside_is_noticed_and_said(sentinel):
     frame = pd.DataFrame({"t": range(8), "v": [*LEVELS, sentinel, sentinel]})
     with pytest.warns(ConvCNPWarning, match="'v': .* in 2 of 8 rows, is read as missing"):
@@ -23,7 +23,7 @@ def test_a_repeated_number_far_outside_is_noticed_and_said(sentinel):
 @pytest.mark.parametrize(
     "values",
     [
-        [*LEVELS, -999],  # once
+        [*LEVELS, 9.9],  # once, and not very far
         [*LEVELS, 500, 500],  # nothing that is made up
         [90.0, 95, 99, 99, 85, 97],  # not far
         [9.0, 9.0, 1.0, 2.0],
@@ -34,6 +34,19 @@ def test_a_repeated_number_far_outside_is_noticed_and_said(sentinel):
 def test_other_numbers_stay(values):
     frame = pd.DataFrame({"t": range(len(values)), "v": values})
     assert without_sentinels(frame, Columns(("v",), time="t")) is frame
+
+
+def test_numbers_that_stand_for_missing_values_do_not_hide_each_other():
+    column = pd.Series([*LEVELS, -8888, -8888, -9999])
+    assert missing_cells(column, ())[1] == [-8888.0]
+
+
+def test_a_number_that_is_there_once_is_kept_and_said():
+    frame = pd.DataFrame({"t": range(7), "v": [*LEVELS, -999]})
+    with pytest.warns(ConvCNPWarning, match=r"'v': -999 is very far .* name it with missing=\."):
+        assert without_sentinels(frame, Columns(("v",), time="t")) is frame
+    kept = Columns(("v",), time="t", missing=("none",))
+    assert without_sentinels(frame, kept) is frame
 
 
 def test_what_stands_for_missing_values_may_be_named():

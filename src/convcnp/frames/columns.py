@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
@@ -11,15 +11,13 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
-from convcnp.frames.assembled import MONTHS, has_time, is_part, parts_of
+from convcnp.errors import TableError, did_you_mean
+from convcnp.frames.assembled import has_time, parts_of
 from convcnp.frames.groups import check_times_differ, guess_group
 from convcnp.frames.guesses import guess_time
-from convcnp.frames.kinds import is_numeric
-from convcnp.frames.names import counts_rows, error_of, listed
+from convcnp.frames.measured import measured, say_of_values
+from convcnp.frames.names import error_of, listed
 from convcnp.frames.reading import plain_name
-
-_ENOUGH_MONTHS = 6  # columns named after different ones
 
 
 class ColumnNames(TypedDict, total=False):
@@ -221,36 +219,25 @@ def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
         within = [*(named.inputs or (time,)), *([named.channel] if named.channel else [])]
         group = guess_group(frame, others, within)
     others = [c for c in others if c != group]
-    numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
-    measured = [c for c in numeric if not is_part(frame[c])]  # parts of the time are no values
-    values = named.values or tuple(measured or numeric)
+    values = named.values or measured(frame, others, group)
     if not named.values:
-        _say_if_months(values)
+        say_of_values(frame, values)
     if not values:
         beside = f"the inputs {listed(named.inputs)}" if named.inputs else f"the time {time!r}"
         raise TableError(
-            f"Expected a column of numbers beside {beside}, but {_none_of(others)}; name one with "
-            "value=."
+            f"Expected a column of numbers beside {beside}, but {_none_of(frame, others)}; name "
+            "one with value=."
         )
     return Columns(values=values, time=time, group=group)
 
 
-def _say_if_months(values: Sequence[str]) -> None:
-    """Say that columns named after months are not taken for one series."""
-    months = [name for name in values if str(name).strip().lower()[:3] in MONTHS]
-    if len({str(name).strip().lower()[:3] for name in months}) >= _ENOUGH_MONTHS:
-        warnings.warn(
-            f"{listed(months)} are named after months, and each is predicted on its own, over the "
-            "years. If they are one series, put them below each other, with a column of months.",
-            ConvCNPWarning,
-            stacklevel=4,
-        )
-
-
-def _none_of(others: Sequence[str]) -> str:
+def _none_of(frame: pd.DataFrame, others: Sequence[str]) -> str:
     if not others:
         return "there is no other column"
-    return f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} none"
+    held = f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} none"
+    cells = [cell for name in others for cell in frame[name].dropna().head(1)]
+    digits = next((cell for cell in cells if re.match(r"[-+]?\d", str(cell))), None)
+    return held if digits is None else f"{held}, only texts such as {str(digits)!r}"
 
 
 # --- Channels -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.columns import Columns
 from convcnp.frames.kinds import is_numeric, numbers
-from convcnp.frames.names import error_of, listed
+from convcnp.frames.names import ERROR_NAMES, error_of, listed
 
 
 def with_errors(
@@ -70,11 +70,22 @@ def _learned(frame: pd.DataFrame, columns: Columns, learned: Columns | None) -> 
 
 def _recognised(frame: pd.DataFrame, columns: Columns, named: Columns) -> Columns:
     free = [c for c in frame.columns if c not in (*named.values, columns.time, columns.group)]
-    found = {value: error_of(value, free) for value in columns.values}
+    found = {
+        value: error_of(value, free) or _only_error(frame, columns) for value in columns.values
+    }
     taken = {error for error in found.values() if error and is_numeric(frame[error])}
     values = tuple(value for value in columns.values if value not in taken)
     errors = tuple(found[value] if found[value] in taken else "" for value in values)
     return replace(columns, values=values, errors=errors if any(errors) else ())
+
+
+def _only_error(frame: pd.DataFrame, columns: Columns) -> str:
+    """Return the column of errors beside a single value, if it is named like one and may be it."""
+    named = [value for value in columns.values if value.lower() in ERROR_NAMES]
+    if len(columns.values) != 2 or len(named) != 1:
+        return ""
+    numbers = pd.to_numeric(frame[named[0]], errors="coerce")
+    return named[0] if (numbers.dropna() >= 0).all() else ""
 
 
 def _with_named(frame: pd.DataFrame, columns: Columns, named: Columns, is_long: bool) -> Columns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 
@@ -9,13 +10,15 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import parts_of, time_column
+from convcnp.frames.guesses import rises
 from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
-from convcnp.frames.names import listed, names_series
+from convcnp.frames.names import listed, names_series, numbers_series
 from convcnp.frames.time_axis import TimeAxis
 
 _MOST = 0.5  # of the rows: if more share their time, it is none
 _SHARED = 0.2  # of the rows, at least, share their time with another series
 _FEW = 0.1
+_MOST_PAIRED = 8  # columns
 
 
 def guess_group(
@@ -30,14 +33,16 @@ def guess_group(
     named = [c for c in candidates if names_series(frame[c])]
     words = [c for c in candidates if is_label(frame[c]) and c not in named]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    if not named and not repeated:
+    numbered = [c for c in candidates if numbers_series(frame[c]) and c not in named]
+    if not named and not repeated and not numbered:
         return None
     keys = row_keys(frame, within)
     if named:
         return _named_group(frame, named, keys)
-    telling = [c for c in repeated if tells_apart(frame[c], keys)]
+    telling = [c for c in (*repeated, *numbered) if tells_apart(frame[c], keys)]
     ignored = [c for c in repeated if c not in telling]
-    if ignored and not telling:
+    are_told = keys.duplicated(keep=False).mean() <= _MOST  # else there is more to say of times
+    if ignored and not telling and are_told:
         warnings.warn(
             f"{listed(ignored)} {'holds' if len(ignored) == 1 else 'hold'} words that do not tell "
             f"series apart, as times do not repeat from one word to another: ignored. If that is "
@@ -122,20 +127,27 @@ def check_times_differ(
     may_be_time = [
         c
         for c in others
-        if (is_date(frame[c]) or is_numeric(frame[c]) or is_duration(frame[c]))
+        if (is_date(frame[c]) or is_duration(frame[c]) or _may_run(frame[c]))
         and frame[c].duplicated(keep=False).mean() <= _MOST
     ]
     with_channel = keys if channel is None else keys.assign(**{channel: frame[channel]})
     may_be_group = [
-        c
-        for c in others
-        if 1 < frame[c].nunique() <= len(frame) / 2 and tells_apart(frame[c], with_channel)
+        c for c in others if _may_name(frame[c]) and tells_apart(frame[c], with_channel)
     ]
+    together = [] if may_be_group else _pair(frame, [*filter(None, [group]), *others], with_channel)
     ways = [
         *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
         *(
             [f"name what tells series apart with group= ({listed(may_be_group)} may do so)"]
             if may_be_group
+            else []
+        ),
+        *(
+            [
+                f"put {' and '.join(map(repr, together))}, which tell series apart together, into "
+                "one column and name it with group="
+            ]
+            if together
             else []
         ),
         f"give time={time!r} to average the values of each time",
@@ -144,3 +156,22 @@ def check_times_differ(
         f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "
         f"theirs in {time!r} with another; {', or '.join(ways)}."
     )
+
+
+def _may_run(column: pd.Series) -> bool:
+    return is_numeric(column) and rises(column)
+
+
+def _may_name(column: pd.Series) -> bool:
+    """Tell whether words or whole numbers are repeated, as names of series are."""
+    is_fraction = column.dtype.kind == "f" and bool((column.dropna() % 1 != 0).any())
+    return not is_fraction and 1 < column.nunique() <= len(column) / 2
+
+
+def _pair(frame: pd.DataFrame, others: Sequence[str], keys: pd.DataFrame) -> list[str]:
+    """Return two columns that tell series apart together, where none does so alone."""
+    names = [c for c in others if _may_name(frame[c])][:_MOST_PAIRED]
+    for pair in itertools.combinations(names, 2):
+        if tells_apart(frame[[*pair]].astype("string").agg("|".join, axis=1), keys):
+            return [*pair]
+    return []

@@ -11,7 +11,7 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import joined_name
-from convcnp.frames.kinds import is_date, is_duration, is_numeric
+from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
 from convcnp.frames.names import (
     PLACE_NAMES,
     WEAK_TIME_NAMES,
@@ -19,8 +19,9 @@ from convcnp.frames.names import (
     is_time_name,
     listed,
     names_series,
+    numbers_series,
 )
-from convcnp.frames.time_axis import holds_compact_dates
+from convcnp.frames.time_axis import holds_compact_dates, holds_compact_days
 
 _YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
 _MOST = 0.5  # of the rows
@@ -36,11 +37,13 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
     named = [c for c in candidates if is_time_name(c)]
     weak = [c for c in named if c.lower() in WEAK_TIME_NAMES]
     weak.sort(key=lambda name: name.lower() == "x")
-    running = [c for c in named if c.lower() == "t"]  # often a mere count beside the time itself
-    strong = [c for c in named if c not in (*weak, *running)]
+    brief = [c for c in named if c.lower() == "t"]  # often a mere count beside the time itself
+    running = [c for c in brief if c == "t" or rises(frame[c])]  # or, if large, a temperature
+    strong = [c for c in named if c not in (*weak, *brief)]
     dated = [
         *(c for c in candidates if is_date(frame[c])),
         *(c for c in strong if holds_compact_dates(frame[c])),
+        *(c for c in candidates if c not in strong and holds_compact_days(frame[c])),
     ]
     dated.sort(key=lambda name: name not in strong)
     if dated or not any(is_numeric(frame[c]) for c in strong):
@@ -91,11 +94,19 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     _refuse_times_as_names(numeric)
     counters = [c for c in numeric if counts_rows(frame[c])]
     places = [c for c in numeric if c.lower() in PLACE_NAMES]
-    others = [c for c in numeric if c not in (*counters, *places) and not names_series(frame[c])]
+    others = [c for c in numeric if c not in (*counters, *places) and not _is_of_series(frame[c])]
     months = [c for c in others if holds_compact_dates(frame[c])]
     rising = [c for c in others if rises(frame[c])]
-    # Times begin anew with every series; what is observed at them does not repeat itself.
-    rising.sort(key=lambda name: -round(frame[name].duplicated(keep=False).mean(), 1))
+    if 0 < len(others) + len(places) <= spared and not counters:
+        _refuse_unread_times(frame, candidates)
+    # Times begin anew with every series; what is observed at them does not repeat itself, and
+    # rows stand in the order of times rather than of what is observed.
+    rising.sort(
+        key=lambda name: (
+            not _is_in_order(frame[name]),
+            -round(frame[name].duplicated(keep=False).mean(), 1),
+        )
+    )
     if len(others) + len(places) > spared or not counters:
         if months:
             return months[0]
@@ -132,6 +143,17 @@ def _refuse_times_as_names(numeric: Sequence[str]) -> None:
         )
 
 
+def _refuse_unread_times(frame: pd.DataFrame, candidates: Sequence[str]) -> None:
+    """Refuse a table whose only numbers are values, beside texts that may be times."""
+    texts = [c for c in candidates if is_label(frame[c]) and frame[c].is_unique]
+    if texts:
+        raise TableError(
+            "Expected a column of times beside the values, but no column is named like one or "
+            f"holds dates; {texts[0]!r} holds texts such as {frame[texts[0]].iloc[0]!r}, which are "
+            "not read as times. Write them as 2020-01-31 18:30, or as numbers."
+        )
+
+
 def _said(name: str, found: str) -> str:
     """Return a guess, and say that it is one."""
     warnings.warn(
@@ -141,6 +163,10 @@ def _said(name: str, found: str) -> str:
         stacklevel=7,
     )
     return name
+
+
+def _is_of_series(column: pd.Series) -> bool:
+    return names_series(column) or numbers_series(column)
 
 
 def _is_in_order(column: pd.Series) -> bool:

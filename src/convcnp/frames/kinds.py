@@ -105,7 +105,8 @@ def numbers(frame: pd.DataFrame, name: str, *, may_be_infinite: bool = False) ->
     converted = pd.to_numeric(column, errors="coerce")
     values: np.ndarray = converted.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.isnan(values) & column.notna().to_numpy()
-    refuse_first(bad, column, name, "a number")
+    way = ", or name it with missing= where it stands for a missing value"
+    refuse_first(bad, column, name, "a number", way)
     infinite = np.isinf(values)
     if not may_be_infinite:
         refuse_first(infinite, column, name, "a finite number")
@@ -114,7 +115,9 @@ def numbers(frame: pd.DataFrame, name: str, *, may_be_infinite: bool = False) ->
     return values
 
 
-def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -> None:
+def refuse_first(
+    bad: np.ndarray, column: pd.Series, name: str, expected: str, way: str = ""
+) -> None:
     """Name the first bad cell, if there is one, and what was expected there."""
     if bad.any():
         row = int(np.argmax(bad))
@@ -122,7 +125,7 @@ def refuse_first(bad: np.ndarray, column: pd.Series, name: str, expected: str) -
         shown = shortened(repr(cell) if isinstance(cell, str) else str(cell))
         raise TableError(
             f"Expected {expected} in every cell of {name!r}, got {shown} in row {row + 1} of "
-            f"{len(column)}; correct it, or leave the cell empty."
+            f"{len(column)}; correct it, or leave the cell empty{way}."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,18 @@ GROUP_NAMES = (
     *("station", "sensor", "subject", "patient", "key"),
 )
 _ROW_NAMES = ("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number")
-_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "t")
+_PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "record", "no", "nr", "#", "t")
+# Of columns that number something, where they hold whole numbers.
+_NUMBERED = ("site", "plot", "location", "device", "logger", "buoy", "well")
 PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
-_ERROR_ENDINGS = ("_err", "_error", "_sd", "_std")  # of names of standard errors
+# Of names of standard errors.
+_ERROR_ENDINGS = (
+    *("_err", "_error", "_sd", "_std", "_stderr", "_se"),
+    *("_sigma", "_unc", "_uncertainty"),
+)
+_ERROR_BEGINNINGS = ("e_", "err_", "error_", "sigma_", "sd_", "unc_")
+ERROR_NAMES = ("sigma", "yerr", "err", "stderr", "uncertainty")  # beside a single value
+_WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")  # what is between the words of a name
 
 
 def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
@@ -32,6 +42,8 @@ def counts_rows(column: pd.Series) -> bool:
         return False
     if name in _ROW_NAMES:  # rows may have been sorted, or left out, since they were numbered
         return bool(column.is_unique)
+    if words_of(str(column.name))[-1:] == ["id"] and name not in GROUP_NAMES:
+        return len(column) > 1 and bool(column.is_unique)
     return name in _PERHAPS_ROW_NAMES and bool((column.diff().iloc[1:] == 1).all())
 
 
@@ -42,6 +54,30 @@ def names_series(column: pd.Series) -> bool:
     return column.dtype.kind != "f" or bool((column.dropna() % 1 == 0).all())
 
 
+def numbers_series(column: pd.Series) -> bool:
+    """Tell whether a column is named after what tells series apart by number: station_id, plot.
+
+    Example:
+        >>> numbers_series(pd.Series([7, 7, 8], name="Station ID"))
+        True
+    """
+    words = words_of(str(column.name))
+    if words[-1:] != ["id"] and words[-1:] not in [[name] for name in _NUMBERED]:
+        return False
+    is_number = pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "b"
+    return is_number and bool((column.dropna() % 1 == 0).all()) and not column.is_unique
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in small letters.
+
+    Example:
+        >>> words_of("windDir_10m (deg)")
+        ['wind', 'dir', '10m', 'deg']
+    """
+    return [word.lower() for word in _WORDS.split(name) if word]
+
+
 def error_of(value: str, names: Sequence[str]) -> str:
     """Return which of these names is that of a value's standard errors; empty if none is.
 
@@ -49,7 +85,9 @@ def error_of(value: str, names: Sequence[str]) -> str:
         >>> error_of("flux", ["mjd", "flux", "flux_err"])
         'flux_err'
     """
-    return next((value + end for end in _ERROR_ENDINGS if value + end in names), "")
+    after = (value + end for end in _ERROR_ENDINGS)
+    before = (beginning + value for beginning in _ERROR_BEGINNINGS)
+    return next((name for name in (*after, *before) if name in names), "")
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -14,7 +14,10 @@ from convcnp.frames.kinds import is_numeric
 NONE = "none"  # named, it says that no number stands for a missing value
 _LIMITS = (-(2.0**15), 2.0**15 - 1, -(2.0**31), 2.0**31 - 1)  # of whole numbers of 16 and 32 bits
 _HUGE = 1e19  # larger numbers, repeated, are no measurements
+_REPEATED = {"9": 2, "8": 3, "7": 3}  # how many of a digit look made up
 _FEWEST = 2  # times that a number is repeated
+_OUTERMOST = 3  # numbers at either end
+_VERY_FAR = 10.0  # ranges of the others
 
 
 def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
@@ -40,9 +43,26 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
                 ConvCNPWarning,
                 stacklevel=4,
             )
+        elif not columns.missing:
+            _say_if_once(column)
         if is_missing.any():
             changed[name] = column.where(~is_missing)
     return frame.assign(**changed) if changed else frame
+
+
+def _say_if_once(column: pd.Series) -> None:
+    """Say that a number is kept which would be read as missing if it were repeated."""
+    if not is_numeric(column) or column.dtype.kind in "mM":
+        return
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    found = _notice(numbers, fewest=1, far=_VERY_FAR)
+    if found:
+        warnings.warn(
+            f"{column.name!r}: {found[0]:g} is very far from the other values, and used like them, "
+            "as it is there only once. If it stands for a missing value, name it with missing=.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
 
 
 def missing_cells(column: pd.Series, named: tuple[str, ...]) -> tuple[pd.Series, list[float]]:
@@ -67,21 +87,29 @@ def _number(text: str) -> float:
         return np.nan
 
 
-def _notice(values: np.ndarray) -> list[float]:
-    """Return numbers that look made up, are repeated, and lie far outside the others."""
+def _notice(values: np.ndarray, fewest: int = _FEWEST, far: float = 1.0) -> list[float]:
+    """Return numbers that look made up, are repeated, and lie far outside the others.
+
+    Args:
+        fewest: Times that they are repeated.
+        far: How far, in ranges of the others.
+    """
     found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    looks = counts >= _FEWEST
+    is_repeated = counts >= fewest
+    looks = is_repeated.copy()
+    looks[:_OUTERMOST] = looks[-_OUTERMOST:] = True  # what is there once may stand among them
     looks[looks] = [_looks_made_up(number) for number in found[looks].tolist()]
     others = found[~looks]
     if not looks.any() or not len(others):
         return []
     low, high = others[0], others[-1]
     width = high - low if high > low else max(abs(high), 1.0)
-    is_far = (found > high + width) | (found < low - width)
-    return found[looks & is_far].tolist()
+    is_far = (found > high + far * width) | (found < low - far * width)
+    return found[looks & is_repeated & is_far].tolist()
 
 
 def _looks_made_up(number: float) -> bool:
-    """Tell whether a number consists of nines, or is a limit of what computers count with."""
+    """Tell whether a number is one digit repeated, or a limit of what computers count with."""
     digits = f"{abs(number):.10g}".replace(".", "")
-    return abs(number) >= _HUGE or number in _LIMITS or (len(digits) > 1 and set(digits) == {"9"})
+    is_repeated = len(digits) >= _REPEATED.get(digits[0], np.inf) and len(set(digits)) == 1
+    return abs(number) >= _HUGE or number in _LIMITS or is_repeated

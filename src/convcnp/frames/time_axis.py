@@ -243,6 +243,16 @@ def holds_compact_dates(column: pd.Series) -> bool:
     return bool(number_format(column))
 
 
+def holds_compact_days(column: pd.Series) -> bool:
+    """Tell whether whole numbers are days written like 20200213, or times: chance gives no others.
+
+    Example:
+        >>> holds_compact_days(pd.Series([20200228, 20200229])), holds_compact_days(pd.Series([7]))
+        (True, False)
+    """
+    return column.nunique() > 1 and number_format(column) in (_DAYS, *_CLOCKS)
+
+
 def dates_of_numbers(column: pd.Series) -> pd.Series:
     """Read whole numbers that are dates, such as 20200213 or 202002, NaT where cells are missing.
 

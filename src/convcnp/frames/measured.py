@@ -1,0 +1,106 @@
+"""Which columns of numbers hold measurements, and what should be known of them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from convcnp.errors import ConvCNPWarning
+from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
+from convcnp.frames.kinds import is_numeric
+from convcnp.frames.names import PLACE_NAMES, counts_rows, listed, numbers_series, words_of
+from convcnp.frames.time_axis import holds_compact_days
+
+_ENOUGH_MONTHS = 6  # columns named after different ones
+_FLAG_WORDS = {"qc", "qa", "qf", "flag", "flags", "quality", "status"}
+_MOST_FLAGS = 10  # different ones
+_PLACE_WORDS = {*PLACE_NAMES, "depth", "height", "altitude", "elevation", "elev"}
+_ANGLE_WORDS = {"direction", "dir", "wd", "wdir", "winddir", "azimuth", "bearing", "heading"}
+_ROUND = 360.0  # degrees
+_MOST = 0.9  # of the values
+_UNIT = re.compile(r"\[.*\]|\(.*\)")
+
+
+def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> tuple[str, ...]:
+    """Return the columns of numbers that are values, and say which are left out, and why.
+
+    Parts of the time, numbers of rows and of series, flags, and where a series was observed are no
+    values, unless there are no others.
+
+    Example:
+        >>> frame = pd.DataFrame({"temp": [1.5, 2.5], "temp_qc": [0, 9]})
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     measured(frame, ["temp", "temp_qc"], None)
+        ('temp',)
+    """
+    numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
+    whole = [c for c in numeric if not is_part(frame[c])]
+    left = {
+        "flags": [c for c in whole if _is_flag(frame[c])],
+        "numbers of series": [c for c in whole if numbers_series(frame[c])],
+        "times": [c for c in whole if holds_compact_days(frame[c]) or is_compact_clock(frame[c])],
+        "where a series was observed": [c for c in whole if _is_place(frame, c, group)],
+    }
+    values = [c for c in whole if not any(c in names for names in left.values())]
+    if values and len(values) < len(whole):
+        said = [f"{kind} ({listed(names)})" for kind, names in left.items() if names]
+        flagged = " Flagged values are used like others." if left["flags"] else ""
+        warnings.warn(
+            f"Not predicted, as they seem to be no measurements: {', '.join(said)}; name the "
+            f"values with value= if that is wrong.{flagged}",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+    return tuple(values or whole or numeric)
+
+
+def _is_flag(column: pd.Series) -> bool:
+    """Tell whether a column is named like one of flags, and holds few whole numbers."""
+    words = words_of(_UNIT.sub("", str(column.name)))
+    if not _FLAG_WORDS & {*words}:
+        return False
+    values = pd.to_numeric(column, errors="coerce").dropna()
+    return bool((values % 1 == 0).all()) and values.nunique() <= _MOST_FLAGS
+
+
+def _is_place(frame: pd.DataFrame, name: str, group: str | None) -> bool:
+    """Tell whether a column is named like a place, and the same in all rows of a series."""
+    if not _PLACE_WORDS & {*words_of(name)} or len(frame) < 2:
+        return False
+    count = frame[name].nunique() if group is None else frame.groupby(group)[name].nunique().max()
+    return bool(count == 1)
+
+
+def say_of_values(frame: pd.DataFrame, values: Sequence[str]) -> None:
+    """Say that columns named after months are not taken for one series, and angles for numbers."""
+    months = [name for name in values if str(name).strip().lower()[:3] in MONTHS]
+    if len({str(name).strip().lower()[:3] for name in months}) >= _ENOUGH_MONTHS:
+        warnings.warn(
+            f"{listed(months)} are named after months, and each is predicted on its own, over the "
+            "years. If they are one series, put them below each other, with a column of months.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+    angles = [name for name in values if _goes_round(frame[name])]
+    if angles:
+        warnings.warn(
+            f"{listed(angles)}: between directions near 360 and near 0 lies, for numbers, 180, and "
+            "what is predicted there may point anywhere. Give sine and cosine as columns in their "
+            "place, and take the direction of the two answers.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+
+
+def _goes_round(column: pd.Series) -> bool:
+    """Tell whether a column holds directions that pass through north from one row to the next."""
+    if not _ANGLE_WORDS & {*words_of(str(column.name))}:
+        return False
+    values = pd.to_numeric(column, errors="coerce").dropna()
+    inside = values[values.between(0, _ROUND)].to_numpy(dtype=np.float64)
+    is_angle = len(inside) > _MOST * len(values) and bool((inside > _ROUND / 4).any())
+    return is_angle and bool((np.abs(np.diff(inside)) > _ROUND / 2).any())
