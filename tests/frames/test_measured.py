@@ -24,6 +24,16 @@ def test_flags_and_places_are_no_values_and_said():
     assert named.values == ("temp_qc",)
 
 
+def test_other_ways_to_write_the_time_are_no_values():
+    months = pd.DataFrame({"year": 2020, "month": range(1, 9), "v": np.arange(8.0)})
+    others = months.assign(decimal=2020 + np.arange(8) / 12, day=20200101 + 100 * np.arange(8))
+    with pytest.warns(ConvCNPWarning, match=r"times \('decimal', 'when'\)"):
+        found = choose_columns(
+            others.rename(columns={"day": "when"}), Columns.named(time="year+month")
+        )
+    assert found.values == ("v",)
+
+
 def test_places_that_change_and_qualities_in_degrees_are_values():
     track = pd.DataFrame({"time": HOURS, "lat": np.arange(8.0), "air_quality": np.arange(8) / 3})
     assert choose_columns(track).values == ("lat", "air_quality")

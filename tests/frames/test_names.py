@@ -19,6 +19,8 @@ def test_standard_errors_are_known_by_many_names():
 
 def test_numbers_of_series_are_whole_and_repeated():
     assert numbers_series(pd.Series([3, 3, 4], name="STATIONS_ID"))
+    assert numbers_series(pd.Series([3, 3, 4], name="site_no"))
+    assert not numbers_series(pd.Series([3, 3, 4], name="error_code"))
     assert not numbers_series(pd.Series([3.5, 3.5], name="plot"))
     assert not numbers_series(pd.Series([3, 4], name="station_id"))
     assert not numbers_series(pd.Series([3, 3], name="paid"))

@@ -38,7 +38,7 @@ def test_other_numbers_stay(values):
 
 def test_numbers_that_stand_for_missing_values_do_not_hide_each_other():
     column = pd.Series([*LEVELS, -8888, -8888, -9999])
-    assert missing_cells(column, ())[1] == [-8888.0]
+    assert missing_cells(column, ())[1] == [-9999.0, -8888.0]
 
 
 def test_a_number_that_is_there_once_is_kept_and_said():

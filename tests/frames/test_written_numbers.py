@@ -55,3 +55,10 @@ def test_a_stray_word_among_decimal_commas_leaves_the_others_numbers():
     assert read["v"].tolist() == ["2.5", "-3.25", "4", "x"]
     assert read["name"].tolist() == frame["name"].tolist()
     assert read_numbers(frame, ".")["v"].tolist() == frame["v"].tolist()
+
+
+def test_commas_in_every_number_are_decimal_where_not_three_digits_follow():
+    with pytest.warns(ConvCNPWarning, match="'1,5' as 1.5"):
+        assert read("1,5", "-2,25") == [1.5, -2.25]
+    with pytest.warns(ConvCNPWarning, match="'1,500' as 1500"):
+        assert read("1,500", "2,250") == [1500.0, 2250.0]

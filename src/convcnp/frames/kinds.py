@@ -20,6 +20,7 @@ _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
+_COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
 _ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
 _DATED = re.compile(
@@ -31,6 +32,7 @@ _DATED = re.compile(
             rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
             rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
             r"(?:0?[1-9]|1[0-2])[-/](?:1[4-9]|2[01])\d\d",  # 01/2020
+            _COLONS.pattern,
             _SHORT_MONTH.pattern,
             _LATE_YEAR.pattern,
         )
@@ -178,7 +180,7 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
-    """Put years before quarters, weeks as their first day, and numbers of days as dates."""
+    """Put years first, weeks as their first day, and numbers of days as dates."""
     stripped = texts.str.strip()
     if stripped.dropna().str.fullmatch(_LATE_YEAR).all():
         return stripped.str.replace(_LATE_YEAR, r"\2\1", regex=True)
@@ -186,6 +188,8 @@ def _as_pandas_writes(texts: pd.Series) -> pd.Series:
         weeks = stripped.str.replace(_ISO_WEEK, r"\1-W\2-1", regex=True)
         days = pd.to_datetime(weeks, format="%G-W%V-%u", errors="coerce")
         return days.dt.strftime("%Y-%m-%d").astype("string")
+    if stripped.dropna().str.fullmatch(_COLONS).all():
+        return stripped.str.replace(_COLONS, r"\3-\2-\1", regex=True)
     if stripped.dropna().str.fullmatch(_ORDINAL).all():
         days = pd.to_datetime(stripped, format="%Y-%j", errors="coerce")
         return days.dt.strftime("%Y-%m-%d").astype("string")

@@ -42,7 +42,7 @@ def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> t
     left = {
         "flags": [c for c in whole if _is_flag(frame[c])],
         "numbers of series": [c for c in whole if numbers_series(frame[c])],
-        "times": [c for c in whole if holds_compact_days(frame[c]) or is_compact_clock(frame[c])],
+        "times": [c for c in whole if _is_time(frame[c])],
         "where a series was observed": [c for c in whole if _is_place(frame, c, group)],
     }
     values = [c for c in whole if not any(c in names for names in left.values())]
@@ -56,6 +56,14 @@ def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> t
             stacklevel=5,
         )
     return tuple(values or whole or numeric)
+
+
+def _is_time(column: pd.Series) -> bool:
+    """Tell whether numbers are dates, clocks or, by their name, years with a fraction."""
+    if holds_compact_days(column) or is_compact_clock(column):
+        return True
+    is_year = pd.to_numeric(column, errors="coerce").dropna().between(1500, 2501).all()
+    return "decimal" in words_of(str(column.name)) and bool(is_year)
 
 
 def _is_flag(column: pd.Series) -> bool:

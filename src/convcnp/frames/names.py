@@ -19,6 +19,7 @@ _ROW_NAMES = ("unnamed: 0", "rownames", "row", "row_id", "rowid", "row_number")
 _PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "record", "no", "nr", "#", "t")
 # Of columns that number something, where they hold whole numbers.
 _NUMBERED = ("site", "plot", "location", "device", "logger", "buoy", "well")
+_NUMBER_WORDS = ("id", "no", "nr", "number", "code")  # behind these, as in station_no
 PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
 # Of names of standard errors.
 _ERROR_ENDINGS = (
@@ -61,8 +62,9 @@ def numbers_series(column: pd.Series) -> bool:
         >>> numbers_series(pd.Series([7, 7, 8], name="Station ID"))
         True
     """
-    words = words_of(str(column.name))
-    if words[-1:] != ["id"] and words[-1:] not in [[name] for name in _NUMBERED]:
+    before, last = ["", "", *words_of(str(column.name))][-2:]
+    is_told = last in _NUMBER_WORDS and before in (*_NUMBERED, *GROUP_NAMES)
+    if not is_told and last not in ("id", *_NUMBERED):
         return False
     is_number = pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "b"
     return is_number and bool((column.dropna() % 1 == 0).all()) and not column.is_unique

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import csv
 import gzip
 import hashlib
 import io
@@ -14,9 +13,8 @@ import sys
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +22,11 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.extras import import_extra
-from convcnp.frames.kinds import DATE, is_label
-from convcnp.frames.written_numbers import read_numbers
+from convcnp.frames.delimited import NOTHING, first_line, read_delimited
+from convcnp.frames.layout import Layout
 
+_TOP = 200  # rows of a sheet that may stand above the table
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
-_PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
-_QUOTED = re.compile(r'"[^"]*"')
-_CELL = r'(?:^|[;\t]) *"?[-+]?{} *"?(?:[;\t]|\r?$)'
-_COMMA_NUMBER = re.compile(
-    _CELL.format(r"(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?"), re.MULTILINE
-)
-_POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
 
 
 MOST_BYTES = 2**31  # of a file: a table takes several times as much in memory
@@ -126,7 +118,7 @@ def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
         frame = pd.read_parquet(io.BytesIO(content))
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
-            f"Expected a Parquet file in {name}, but it cannot be read ({_first_line(error)}); it "
+            f"Expected a Parquet file in {name}, but it cannot be read ({first_line(error)}); it "
             "may be cut short: write it again."
         ) from error
     return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
@@ -138,7 +130,7 @@ def _read_feather(content: bytes, name: str) -> pd.DataFrame:
         return pd.read_feather(io.BytesIO(content))
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise TableError(
-            f"Expected a Feather file in {name}, but it cannot be read ({_first_line(error)}); it "
+            f"Expected a Feather file in {name}, but it cannot be read ({first_line(error)}); it "
             "may be cut short: write it again."
         ) from error
 
@@ -150,7 +142,7 @@ def _read_gzip(content: bytes, name: str) -> pd.DataFrame:
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(
             f"Expected a table compressed by gzip in {name}, but it cannot be read "
-            f"({_first_line(error)}); write it again."
+            f"({first_line(error)}); write it again."
         ) from error
     return _read(inner, name)
 
@@ -175,7 +167,7 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
                 inner = _unpacked(packed.read, name)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise TableError(
-            f"Expected a zip file in {name}, but it cannot be read ({_first_line(error)}); write "
+            f"Expected a zip file in {name}, but it cannot be read ({first_line(error)}); write "
             "it again."
         ) from error
     return _read(inner, f"{files[0]} in {name}")
@@ -193,7 +185,19 @@ def _read_excel(content: bytes, name: str) -> pd.DataFrame:
                 ConvCNPWarning,
                 stacklevel=6,
             )
-        return pd.read_excel(book, sheet_name=0)
+        top = pd.read_excel(book, sheet_name=0, header=None, nrows=_TOP, dtype=object)
+        rows = [_cells(row) for row in top.itertuples(index=False)]
+        layout = Layout.of(rows, top.shape[1])
+        layout.say(rows, name)
+        return pd.read_excel(book, sheet_name=0, skiprows=layout.left_out, na_values=NOTHING)
+
+
+def _cells(row: Sequence[Any]) -> list[str]:
+    """Return the cells of a row of a sheet as text; few, from the first on, are a title."""
+    texts = ["" if pd.isna(cell) else str(cell) for cell in row]
+    filled = [text for text in texts if text.strip()]
+    is_title = bool(texts[0].strip()) and 2 * len(filled) <= len(texts)
+    return filled if is_title or not filled else texts
 
 
 def _read_json(content: bytes, name: str) -> pd.DataFrame:
@@ -208,7 +212,7 @@ def _read_json(content: bytes, name: str) -> pd.DataFrame:
     except ValueError as error:
         raise TableError(
             f"Expected one JSON object per line in {name}, with a value for every column, but it "
-            f"cannot be read ({_first_line(error)}); write JSON lines, or CSV."
+            f"cannot be read ({first_line(error)}); write JSON lines, or CSV."
         ) from error
     return pd.DataFrame(rows)
 
@@ -228,55 +232,7 @@ def _text(content: bytes, name: str) -> str:
 
 
 def _read_text(content: bytes, name: str) -> pd.DataFrame:
-    lines = _text(content, name).replace("\r\n", "\n").replace("\r", "\n")  # as old Macs end them
-    text = _PREAMBLE.sub("", lines)
-    first, _, rest = text.partition("\n")
-    bare, second = (_QUOTED.sub("", line) for line in (first, rest.partition("\n")[0]))
-    separator = max("\t;,", key=bare.count) if any(c in bare for c in "\t;,") else ","
-    has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
-    decimal = "," if has_commas else "."
-    try:
-        cells = next(csv.reader([first], delimiter=separator))
-    except csv.Error as error:
-        raise TableError(
-            f"Expected a header of short names in {name}, but it cannot be read ({error}); check "
-            "the separator and quotes."
-        ) from error
-    # Where quotes tell words from numbers, a first row of quoted numbers is a header.
-    is_quoted, next_is_quoted = (not line.strip(f"{separator} \r") for line in (bare, second))
-    has_header = (is_quoted and not next_is_quoted) or not _is_data(cells, decimal)
-    options = {"sep": separator, "decimal": decimal, "header": 0 if has_header else None}
-    frame = _parsed(text, name, **options)
-    torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
-    if torn:  # among words, NA is one: a country, or initials
-        words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
-        frame[words.columns] = words
-    if not has_header:
-        frame.columns = pd.Index(["time", *(f"value{i}" for i in range(1, frame.shape[1]))])
-    return read_numbers(frame, decimal)
-
-
-def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                io.StringIO(text),
-                skipinitialspace=True,
-                index_col=False,  # else rows that end with a separator lose their start
-                low_memory=False,  # in pieces, one stray word would give a column two types
-                **options,
-            )
-    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
-        raise TableError(
-            f"Expected rows of equal length in {name}, but it cannot be read as a table "
-            f"({_first_line(error)}); check the separator and quotes."
-        ) from error
-
-
-def _holds_words(column: pd.Series) -> bool:
-    """Tell whether a column with missing cells holds words, rather than dates or numbers."""
-    return bool(column.isna().any() and column.notna().any() and is_label(column))
+    return read_delimited(_text(content, name), name)
 
 
 # What a file of each format begins with, and how it is read: the first that fits.
@@ -322,25 +278,3 @@ def _plain_type(column: pd.Series) -> pd.Series:
     if zone is not None:
         return column.astype(pd.DatetimeTZDtype(column.dtype.pyarrow_dtype.unit, zone))
     return column.astype(column.dtype.numpy_dtype) if column.dtype.kind in "mM" else column
-
-
-def _is_data(cells: list[str], decimal: str) -> bool:
-    """Tell a first row of numbers and dates from a header."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    are_numbers = [_is_number(cell.replace(decimal, ".")) for cell in filled]
-    are_dates = [DATE.match(cell) is not None for cell in filled]
-    if are_dates[:1] == [True] and any(are_numbers):  # and perhaps remarks
-        return True
-    return bool(filled) and all(map(or_, are_numbers, are_dates))
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__

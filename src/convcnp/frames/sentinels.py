@@ -38,8 +38,8 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
             count = int(is_missing.sum())
             warnings.warn(
                 f"{name!r}: {numbers}, far from the other values and in {count:,} of "
-                f"{len(column):,} rows, is read as missing; name what stands for missing values "
-                'with missing=, or "none" to keep them.',
+                f"{len(column):,} rows, {'is' if len(noticed) == 1 else 'are'} read as missing; "
+                'name what stands for missing values with missing=, or "none" to keep them.',
                 ConvCNPWarning,
                 stacklevel=4,
             )
@@ -105,7 +105,8 @@ def _notice(values: np.ndarray, fewest: int = _FEWEST, far: float = 1.0) -> list
     low, high = others[0], others[-1]
     width = high - low if high > low else max(abs(high), 1.0)
     is_far = (found > high + far * width) | (found < low - far * width)
-    return found[looks & is_repeated & is_far].tolist()
+    noticed = looks & is_far  # beside one that is repeated, others are what they seem
+    return found[noticed].tolist() if (noticed & is_repeated).any() else []
 
 
 def _looks_made_up(number: float) -> bool:

@@ -30,6 +30,8 @@ def read_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
             continue
         texts = frame[name].dropna().astype("string").str.strip()
         values = _values(texts, decimal)
+        if values is None and texts[~texts.isin(_NOTHING)].str.fullmatch(_WITH_COMMA).all():
+            values = _values(texts, ",")  # in quotes, where commas separate
         if values is None and decimal == ",":
             found |= _commas_among_words(frame[name])
         if values is not None:

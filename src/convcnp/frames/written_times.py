@@ -18,19 +18,8 @@ from convcnp.frames.time_axis import holds_compact_dates, is_day_first, number_f
 _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
-    *(
-        "%Y-Q{q}",
-        "%YQ{q}",
-        "Q{q} %Y",
-        "Q{q}-%Y",
-        "%G-W%V",
-        "%Y-%j",
-        "%b %Y",
-        "%B %Y",
-        "%b. %Y",
-        "%m/%Y",
-    ),
-    *("%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
+    *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%Y-%j", "%d:%m:%Y"),
+    *("%b %Y", "%B %Y", "%b. %Y", "%m/%Y", "%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
 )
 _DATE_FORMATS = (

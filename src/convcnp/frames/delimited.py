@@ -1,0 +1,205 @@
+"""Tables of text, as programs and people write them: separators, headers, remarks and units."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import or_
+from typing import Any
+
+import pandas as pd
+
+from convcnp.errors import TableError
+from convcnp.frames.kinds import DATE, is_label
+from convcnp.frames.layout import Layout, is_number, is_value, usual_width
+from convcnp.frames.written_numbers import read_numbers
+
+_PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
+_SEPARATOR_LINE = re.compile(r"\Asep=(.)[ \t]*\n", re.IGNORECASE)  # for spreadsheets
+_QUOTED = re.compile(r'"[^"]*"')
+_CELL = r'(?:^|[;\t|]) *"?[-+]?{} *"?(?:[;\t|]|\r?$)'
+_COMMA_NUMBER = re.compile(
+    _CELL.format(r"(?:\d{1,3}(?:\.\d{3})+|\d*),\d+(?:[eE][-+]?\d+)?"), re.MULTILINE
+)
+_POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTILINE)
+NOTHING = ["NAN", "n.a.", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"]  # beside NA and such
+_SEPARATORS = "\t;|,"  # a comma last: it is in numbers, too
+_SPACES = r"\s+"
+_TOP = 200  # lines that may stand above a table, and show how it is written
+_LONGEST_TOP = 10**6  # characters
+_LAST_REMARKS = 2  # of which one may hold names, and one units
+
+
+def read_delimited(text: str, name: str) -> pd.DataFrame:
+    """Read a table of text, in the separator that its lines share.
+
+    Example:
+        >>> list(read_delimited("date temp\\n2020-01-01 1.5\\n2020-01-02 2.5\\n", "t"))
+        ['date', 'temp']
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # as old Macs end them
+    told = _SEPARATOR_LINE.match(text)
+    text = _SEPARATOR_LINE.sub("", text)
+    remarks = _PREAMBLE.match(text)
+    text = _PREAMBLE.sub("", text)
+    top = _Top.of(text, name, told[1] if told else None)
+    text = top.without_others(text, name)
+    first, _, rest = text.partition("\n")
+    decimal = _decimal(rest, top.separator)
+    has_header = _has_header(first, rest.partition("\n")[0], top, decimal)
+    options = {"sep": top.separator, "decimal": decimal, "header": 0 if has_header else None}
+    frame = _without_blanks(_parsed(text, name, **options))
+    torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
+    if torn:  # among words, NA is one: a country, or initials
+        words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
+        frame[words.columns] = words
+    if not has_header:
+        count = frame.shape[1]
+        found = _names_in(remarks[0] if remarks else "", top, count)
+        frame.columns = pd.Index(found or ["time", *(f"value{i}" for i in range(1, count))])
+    return read_numbers(frame, decimal)
+
+
+# --- The first lines ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Top:
+    """The first lines of a text, as rows of cells, and the line that each row ends with."""
+
+    separator: str
+    rows: list[list[str]]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, text: str, name: str, told: str | None) -> _Top:
+        lines = text[:_LONGEST_TOP].splitlines(keepends=True)[:_TOP]
+        separator = told or _separator(lines)
+        if separator == _SPACES:
+            filled = [i for i, line in enumerate(lines) if line.strip()]
+            return cls(separator, [lines[i].split() for i in filled], [i + 1 for i in filled])
+        try:
+            reader = csv.reader(lines, delimiter=separator)
+            found = [(row, reader.line_num) for row in reader if row]
+        except csv.Error as error:
+            raise TableError(
+                f"Expected a header of short names in {name}, but it cannot be read ({error}); "
+                "check the separator and quotes."
+            ) from error
+        return cls(separator, [row for row, _ in found], [end for _, end in found])
+
+    def without_others(self, text: str, name: str) -> str:
+        """Return a text without what stands above its table, and without units below the names."""
+        layout = Layout.of(self.rows, usual_width(self.rows))
+        if not layout.left_out:
+            return text
+        layout.say(self.rows, name)
+        starts = [0, *self.ends]
+        last = max(layout.left_out)
+        lines = text.split("\n", self.ends[last])
+        kept = [i for i in range(last + 1) if i not in layout.left_out]
+        above = [line for i in kept for line in lines[starts[i] : self.ends[i]]]
+        return "\n".join([*above, *lines[self.ends[last] :]])
+
+    def cells(self, line: str) -> list[str]:
+        """Return the cells of a line."""
+        if self.separator == _SPACES:
+            return line.split()
+        return next(csv.reader([line], delimiter=self.separator), [])
+
+
+def _separator(lines: Sequence[str]) -> str:
+    """Return what is most frequent in the first line, unless others divide all later ones alike."""
+    bare = [_QUOTED.sub("", line) for line in lines if line.strip()]
+    later = bare[len(bare) // 2 :] if len(bare) > 1 else bare
+    alike = [
+        c for c in _SEPARATORS if len({line.count(c) for line in later}) == 1 and c in later[0]
+    ]
+    first = max("\t;,", key=bare[0].count)
+    if alike and (first not in bare[0] or first not in alike):
+        return alike[0]
+    if first in bare[0]:
+        return first
+    counts = {len(line.split()) for line in later}
+    return _SPACES if len(counts) == 1 and counts != {1} else ","
+
+
+def _decimal(rest: str, separator: str) -> str:
+    has_commas = separator != "," and _COMMA_NUMBER.search(rest) and not _POINT_NUMBER.search(rest)
+    return "," if has_commas else "."
+
+
+def _has_header(first: str, second: str, top: _Top, decimal: str) -> bool:
+    # Where quotes tell words from numbers, a first row of quoted numbers is a header.
+    is_quoted, next_is_quoted = (
+        not _QUOTED.sub("", line).strip(f"{top.separator[-1]} \r") for line in (first, second)
+    )
+    return (is_quoted and not next_is_quoted) or not _is_data(top.cells(first), decimal)
+
+
+def _is_data(cells: Sequence[str], decimal: str) -> bool:
+    """Tell a first row of numbers and dates from a header."""
+    filled = [cell.strip() for cell in cells if cell.strip()]
+    are_numbers = [is_number(cell.replace(decimal, ".")) for cell in filled]
+    are_dates = [DATE.match(cell) is not None for cell in filled]
+    if are_dates[:1] == [True] and any(are_numbers):  # and perhaps remarks
+        return True
+    return bool(filled) and all(map(or_, are_numbers, are_dates))
+
+
+def _names_in(remarks: str, top: _Top, count: int) -> list[str]:
+    """Return the names of columns that one of the last remarks above a table holds, if any."""
+    lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
+    for line in lines[-_LAST_REMARKS:]:
+        names = [cell.strip() for cell in top.cells(line)]
+        if len(names) == len({*names}) == count and not any(map(is_value, names)):
+            return names
+    return []
+
+
+# --- The rows -------------------------------------------------------------------------------------
+
+
+def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(
+                io.StringIO(text),
+                skipinitialspace=True,
+                index_col=False,  # else rows that end with a separator lose their start
+                low_memory=False,  # in pieces, one stray word would give a column two types
+                **{"na_values": NOTHING, **options},
+            )
+    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
+        raise TableError(
+            f"Expected rows of equal length in {name}, but it cannot be read as a table "
+            f"({first_line(error)}); check the separator and quotes."
+        ) from error
+
+
+def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which cells of spaces alone, which quotes keep, are missing."""
+    changed = {}
+    for name in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
+        column = frame[name]
+        is_blank = column.astype("string").str.fullmatch(r"\s*").fillna(False).astype(bool)
+        if is_blank.any():
+            rest = column.mask(is_blank)
+            values = pd.to_numeric(rest, errors="coerce")
+            changed[name] = values if (values.notna() == rest.notna()).all() else rest
+    return frame.assign(**changed) if changed else frame
+
+
+def _holds_words(column: pd.Series) -> bool:
+    """Tell whether a column with missing cells holds words, rather than dates or numbers."""
+    return bool(column.isna().any() and column.notna().any() and is_label(column))
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, to be put into a sentence."""
+    return str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__

@@ -1,0 +1,119 @@
+"""Where a table begins in what a program exports: below titles, and with units under its names."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from convcnp.errors import ConvCNPWarning, shortened
+from convcnp.frames.kinds import DATE
+
+_CLOCK = re.compile(r"\d{1,2}:\d\d")
+_NOTHING = {"", "-", "na", "n/a", "null", "none"}  # and NaN, which is a number
+_MOST_UNITS = 3  # rows of units, and of how values were made
+_BELOW = 20  # rows that show what a column holds
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which of the first rows of a table is its header, and which are no data.
+
+    Args:
+        start: The header, or the first row of data if there is none.
+        units: Rows below the header that hold units.
+
+    Example:
+        >>> rows = [["Harbour 7"], ["time", "temp"], ["", "°C"], ["1", "4.5"], ["2", "4.0"]]
+        >>> Layout.of(rows, width=2)
+        Layout(start=1, units=(2,))
+    """
+
+    start: int = 0
+    units: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[str]], width: int) -> Layout:
+        """Find the header among rows, of which those of the table have so many cells."""
+        start = 0 if not rows or len(rows[0]) == width else _start(rows, width)
+        below = rows[start + 1 :]
+        if not rows or any(map(is_value, rows[start])):
+            return cls(start)
+        count = 0
+        while count < _MOST_UNITS and _are_units(below[count:], width):
+            count += 1
+        return cls(start, tuple(range(start + 1, start + 1 + count)))
+
+    @property
+    def left_out(self) -> list[int]:
+        """The rows that are no part of the table."""
+        return [*range(self.start), *self.units]
+
+    def say(self, rows: Sequence[Sequence[str]], name: str) -> None:
+        """Say which rows are left out."""
+        said = []
+        if self.start:
+            said.append(f"what stands above the row {_shown(rows[self.start])}")
+        if self.units:
+            said.append(f"units below the names ({_shown(rows[self.units[0]])})")
+        if said:
+            warnings.warn(
+                f"Left out of {name}: {' and '.join(said)}.", ConvCNPWarning, stacklevel=7
+            )
+
+
+def usual_width(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many cells most of the later rows have, which are below all titles."""
+    later = [len(row) for row in rows[len(rows) // 2 :]]
+    return Counter(later).most_common(1)[0][0] if later else 0
+
+
+def is_value(cell: str) -> bool:
+    """Tell whether a cell holds a number, a date or a clock time, rather than a name.
+
+    Example:
+        >>> [is_value(cell) for cell in ("1,5", "31.1.2020 10:00", "Deg C", "")]
+        [True, True, False, False]
+    """
+    cell = cell.strip()
+    return is_number(cell.replace(",", ".", 1)) or bool(DATE.match(cell) or _CLOCK.match(cell))
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text is a number, and no name that Python would take for one: 123_456."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def _start(rows: Sequence[Sequence[str]], width: int) -> int:
+    """Return the first row that is as wide as the table, unless the first is only a little less."""
+    fitting = (i for i, row in enumerate(rows) if len(row) == width)
+    start = next(fitting, 0)
+    is_data = any(map(is_value, rows[start]))
+    # Rows may end with a separator that the header lacks, or begin with a number without a name.
+    return 0 if is_data and start == 1 and len(rows[0]) == width - 1 else start
+
+
+def _are_units(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Tell whether the first of some rows holds words only, above columns of numbers or dates."""
+    if len(rows) < 2 or len(rows[0]) != width or any(map(is_value, rows[0])):
+        return False
+    below = [row for row in rows[1 : 1 + _BELOW] if len(row) == width and any(map(is_value, row))]
+    is_above_values = False
+    for i, cell in enumerate(rows[0]):
+        cells = [row[i] for row in below if row[i].strip().lower() not in _NOTHING]
+        if cell.strip().lower() in _NOTHING:
+            continue
+        if cell in cells:
+            return False
+        is_above_values |= bool(cells) and all(map(is_value, cells))
+    return is_above_values
+
+
+def _shown(row: Sequence[str]) -> str:
+    return shortened(", ".join(repr(cell) for cell in row if cell.strip()))

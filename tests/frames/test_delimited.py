@@ -1,0 +1,71 @@
+"""Tables of text as programs write them."""
+
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning
+from convcnp.frames.delimited import read_delimited
+
+ROWS = "".join(f"2020-01-{day:02d},{day}.5,{60 + day}\n" for day in range(1, 12))
+EXPECTED = pd.DataFrame(
+    {
+        "date": [f"2020-01-{day:02d}" for day in range(1, 12)],
+        "temp": [day + 0.5 for day in range(1, 12)],
+        "hum": [60 + day for day in range(1, 12)],
+    }
+)
+
+
+def is_read(text):
+    pd.testing.assert_frame_equal(read_delimited(text, "t.csv"), EXPECTED, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        "Station: Harbour 7\nSerial number: 12\nExported: 2020-02-01 10:00\n\n",
+        '"TOA5","CR1000","555","prog"\n',
+        "Site,Harbour\nVersion,3\n",
+    ],
+)
+def test_what_stands_above_a_table_is_left_out_and_said(above):
+    with pytest.warns(ConvCNPWarning, match="Left out of t.csv: what stands above the row 'date'"):
+        is_read(f"{above}date,temp,hum\n{ROWS}")
+
+
+@pytest.mark.parametrize("units", [",Deg C,%\n", "TS,C,%\n,Avg,Smp\n", "10d,5n,5n\n"])
+def test_units_below_the_names_are_left_out_and_said(units):
+    with pytest.warns(ConvCNPWarning, match=r"units below the names \("):
+        is_read(f"date,temp,hum\n{units}{ROWS}")
+
+
+@pytest.mark.parametrize("line", ["North,,", "North,x,y", "2020-01-01,bad,bad"])
+def test_a_first_row_of_words_that_come_again_and_of_dates_is_no_row_of_units(line):
+    text = f"place,a,b\n{line}\nNorth,1,2\nSouth,3,4\nNorth,5,6\n"
+    assert len(read_delimited(text, "t.csv")) == 4
+
+
+def test_what_loggers_and_spreadsheets_write_for_nothing_is_missing():
+    text = "t,NAN,v\n1,2,NAN\n2,3,#DIV/0!\n3,4,1.5\n4,5,2.5\n"
+    assert read_delimited(text, "t.csv")["v"].isna().tolist() == [True, True, False, False]
+
+
+def test_columns_may_stand_apart_by_spaces():
+    is_read("date  temp  hum\n" + ROWS.replace(",", "   "))
+    found = read_delimited("\n".join("  2020  1  3.5" for _ in range(4)), "t.txt")
+    assert list(found) == ["time", "value1", "value2"]
+
+
+def test_names_may_stand_in_the_last_remarks():
+    rows = ROWS.replace(",", " ")
+    is_read(f"# made by hand, twice, and again\n#date temp hum\n#dd   degC %\n{rows}")
+    is_read(f"# date, temp, hum\n{ROWS}")
+    assert "time" in read_delimited(f"# two words\n{ROWS}", "t.csv")
+
+
+def test_a_separator_that_all_rows_share_goes_before_one_in_a_title():
+    with pytest.warns(ConvCNPWarning, match="above the row"):
+        is_read("Weather; Harbour 7\ndate,temp,hum\n" + ROWS)
+    decimals = ROWS.replace(",", ";").replace(".5", ",5")
+    with pytest.warns(ConvCNPWarning, match="above the row"):
+        is_read("Weather\ndate;temp;hum\n" + decimals)

@@ -1,0 +1,39 @@
+"""Where a table begins."""
+
+import io
+
+import pandas as pd
+import pytest
+
+from convcnp.errors import ConvCNPWarning
+from convcnp.frames.layout import Layout, usual_width
+from convcnp.frames.reading import parse_table
+
+DATA = [["1", "4.5"], ["2", ""], ["3", "5.5"]]
+
+
+def test_a_table_that_begins_with_its_names_is_left_as_it_is():
+    assert Layout.of([["day", "level"], *DATA], width=2) == Layout()
+    assert Layout.of(DATA, width=2) == Layout()
+    coded = [["day", "123_00060"], ["20d", "14n"], *DATA]  # which Python reads as a number
+    assert Layout.of(coded, width=2) == Layout(0, (1,))
+    assert Layout.of([], width=0) == Layout()
+    assert usual_width([["Harbour"], ["day", "level"], *DATA]) == 2
+
+
+def test_rows_that_end_with_a_separator_have_their_header():
+    ended = [["day", "level"], *([*row, ""] for row in DATA)]
+    assert Layout.of(ended, width=3) == Layout()
+
+
+def test_a_title_and_units_of_a_sheet_are_left_out():
+    pytest.importorskip("openpyxl")
+    book = io.BytesIO()
+    days = pd.Series(pd.date_range("2020-01-01", periods=5)).astype(object)
+    cells = [("Report", None), (None, None), ("date", "temp"), (None, "°C")]
+    cells += list(zip(days, [1.5, 2.5, None, 3.5, 4.5], strict=True))
+    pd.DataFrame(cells).to_excel(book, header=False, index=False)
+    with pytest.warns(ConvCNPWarning, match="above the row 'date', 'temp' and units below"):
+        frame = parse_table(book.getvalue(), "t.xlsx").frame
+    assert list(frame) == ["date", "temp"]
+    assert (frame["date"].dtype.kind, frame["temp"].sum()) == ("M", 12.0)
