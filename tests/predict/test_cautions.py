@@ -110,6 +110,7 @@ def test_a_gap_is_too_long_where_the_band_is_as_wide_as_the_series():
 def test_noise_has_nothing_to_bridge():
     assert in_gap(lambda x: np.random.default_rng(0).standard_normal(len(x)), 1.1) == []
     assert in_gap(np.zeros_like, 1.0) == []
+    assert in_gap(lambda x: np.full_like(x, 0.02), 1e-3) == []
 
 
 def test_values_are_near_zero_if_many_are():

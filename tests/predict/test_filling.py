@@ -143,3 +143,9 @@ def test_many_columns_are_listed_by_the_first(general):
 def test_a_longest_gap_that_is_none_is_refused_where_nothing_is_missing(general):
     with pytest.raises(SettingError, match=r"longest gap must be a positive number.*'banana'"):
         general.fill(pd.DataFrame({"t": [0.0, 1, 2], "v": [1.0, 2, 3]}), max_gap="banana")
+
+
+def test_what_is_the_same_everywhere_stays_the_same(general):
+    frame = daily().drop(columns="note").assign(temp=0.02)
+    frame.loc[[3, 10], "temp"] = np.nan
+    assert general.fill(frame)["temp"].tolist() == [0.02] * 30

@@ -114,7 +114,8 @@ def unbridged(
         order = np.argsort(x[~np.isnan(values)], kind="stable")
         times, seen = (part[~np.isnan(values)][order] for part in (x, values))
         gaps = np.diff(times)
-        spread = np.std(seen) if len(seen) > _ENOUGH else 0.0
+        # Rounding alone gives a constant a spread.
+        spread = np.std(seen) if len(seen) > _ENOUGH and np.ptp(seen) > 0 else 0.0
         if spread == 0 or np.std(np.diff(seen)) > _NOISE * np.sqrt(2) * spread:
             continue
         place = np.clip(np.searchsorted(times, asked) - 1, 0, len(gaps) - 1)

@@ -278,6 +278,8 @@ def _column(
         return column
     values = pd.to_numeric(column.where(~missing), errors="coerce")
     places = float(decimals(np.array(values.std(), dtype=np.float64), _DIGITS))
-    if math.isfinite(places):
+    if values.nunique() == 1:  # the model is off by a millionth, which no digit would hide
+        medians = np.where(np.isnan(medians), np.nan, values.max())
+    elif math.isfinite(places):
         medians = np.round(medians, int(places))
     return values.astype("float64").where(~wanted, medians)
