@@ -84,6 +84,8 @@ def test_parquet_is_read_with_its_index(has_index, tmp_path):
         (b"", "but it is empty"),
         (b" \n\n", "but it is empty"),
         (b"t,v\n", "but there are none"),
+        (b"# a remark\n# another\n", "cannot be read as a table"),
+        (b"t;v\n0;1,5\n1;2,5;9\n", "Expected rows of equal length"),
         (b"t,v\n0,1,2\n1,2,3\n", "Expected rows of equal length"),
         (b"t,v\n0,1\n1,2,3\n", "Expected rows of equal length"),
         (b't,v\n0,"1\n', "check the separator and quotes"),

@@ -113,19 +113,21 @@ class _Top:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """Return what is most frequent in the first line, unless others divide all later ones alike."""
-    bare = [_QUOTED.sub("", line) for line in lines if line.strip()]
+    """Return what is most frequent in the first line, unless later ones are without it."""
+    bare = [_QUOTED.sub("", line) for line in lines if line.strip()] or [""]
     later = bare[len(bare) // 2 :] if len(bare) > 1 else bare
     alike = [
         c for c in _SEPARATORS if len({line.count(c) for line in later}) == 1 and c in later[0]
     ]
     first = max("\t;,", key=bare[0].count)
-    if alike and (first not in bare[0] or first not in alike):
-        return alike[0]
-    if first in bare[0]:
+    if first in bare[0] and any(first in line for line in later):
         return first
+    if alike:
+        return alike[0]
     counts = {len(line.split()) for line in later}
-    return _SPACES if len(counts) == 1 and counts != {1} else ","
+    if len(counts) == 1 and counts != {1}:
+        return _SPACES
+    return first if first in bare[0] else ","
 
 
 def _decimal(rest: str, separator: str) -> str:
