@@ -69,3 +69,8 @@ def test_a_separator_that_all_rows_share_goes_before_one_in_a_title():
     decimals = ROWS.replace(",", ";").replace(".5", ",5")
     with pytest.warns(ConvCNPWarning, match="above the row"):
         is_read("Weather\ndate;temp;hum\n" + decimals)
+
+
+def test_cells_of_rows_may_be_of_any_length():
+    text = f"t,v,note\n0,1.5,{'x' * 200_000}\n1,2.5,y\n"
+    assert read_delimited(text, "t.csv")["v"].tolist() == [1.5, 2.5]

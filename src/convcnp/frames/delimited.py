@@ -82,10 +82,13 @@ class _Top:
         if separator == _SPACES:
             filled = [i for i, line in enumerate(lines) if line.strip()]
             return cls(separator, [lines[i].split() for i in filled], [i + 1 for i in filled])
+        found: list[tuple[list[str], int]] = []
         try:
             reader = csv.reader(lines, delimiter=separator)
-            found = [(row, reader.line_num) for row in reader if row]
+            found.extend((row, reader.line_num) for row in reader if row)
         except csv.Error as error:
+            if found:  # of rows, cells may be of any length
+                return cls(separator, [row for row, _ in found], [end for _, end in found])
             raise TableError(
                 f"Expected a header of short names in {name}, but it cannot be read ({error}); "
                 "check the separator and quotes."
