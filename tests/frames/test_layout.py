@@ -24,6 +24,8 @@ def test_a_table_that_begins_with_its_names_is_left_as_it_is():
 def test_rows_that_end_with_a_separator_have_their_header():
     ended = [["day", "level"], *([*row, ""] for row in DATA)]
     assert Layout.of(ended, width=3) == Layout()
+    torn = [["day", "level"], ["1", "2", "3", "4"], ["1", "2"]]
+    assert Layout.of(torn, usual_width(torn)) == Layout()  # refused when it is read
 
 
 def test_a_title_and_units_of_a_sheet_are_left_out():

@@ -22,7 +22,7 @@ class Layout:
     """Which of the first rows of a table is its header, and which are no data.
 
     Args:
-        start: The header, or the first row of data if there is none.
+        start: The header, or the first row of all if there is none.
         units: Rows below the header that hold units.
 
     Example:
@@ -91,12 +91,12 @@ def is_number(text: str) -> bool:
 
 
 def _start(rows: Sequence[Sequence[str]], width: int) -> int:
-    """Return the first row that is as wide as the table, unless the first is only a little less."""
-    fitting = (i for i, row in enumerate(rows) if len(row) == width)
-    start = next(fitting, 0)
-    is_data = any(map(is_value, rows[start]))
-    # Rows may end with a separator that the header lacks, or begin with a number without a name.
-    return 0 if is_data and start == 1 and len(rows[0]) == width - 1 else start
+    """Return the first row that is as wide as the table, if it holds names; else nothing is told.
+
+    Rows may end with a separator that the header lacks, or one of them may be too long.
+    """
+    start = next((i for i, row in enumerate(rows) if len(row) == width), 0)
+    return 0 if any(map(is_value, rows[start])) else start
 
 
 def _are_units(rows: Sequence[Sequence[str]], width: int) -> bool:
