@@ -25,6 +25,26 @@ def test_seasonal_entries_pay_for_being_the_best_of_many_frequencies():
     assert torch.equal(many.log_prior[~seasonal], few.log_prior[~seasonal])
 
 
+def test_any_two_of_three_periods_may_be_there_at_once():
+    entries = entries_for(Catalogue(), [144.0, 168.0, 24.0], 1000)
+    nested = entries.family == 4
+    periods = entries.bases.period
+    found = set()
+    for weights in entries.weights[entries.kernel[nested]]:
+        found.add(frozenset(periods[(weights > 0) & periods.isfinite()].tolist()))
+    assert found == {frozenset(pair) for pair in ((144.0, 168.0), (144.0, 24.0), (168.0, 24.0))}
+    assert entries.log_prior[nested].max() < entries.log_prior[~nested].min()
+
+
+@pytest.mark.parametrize("order", [(24.0, 168.0), (168.0, 24.0)])
+def test_of_two_exact_seasons_the_longer_one_is_the_sharper(order):
+    sharpness = {}
+    for kernel, _ in Catalogue().nested(*order):
+        seasons = {period: sharp for _, _, period, sharp in kernel if period < math.inf}
+        sharpness[seasons[24.0], seasons[168.0]] = True
+    assert set(sharpness) == {(4.0, 4.0), (1.0, 4.0), (1.0, 20.0)}
+
+
 @pytest.mark.parametrize("phases", [3, 4, 7, 12])
 def test_next_phases_of_a_lattice_are_correlated(phases):
     for drift in (0.0, 1e-4):

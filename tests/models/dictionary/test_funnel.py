@@ -18,6 +18,14 @@ def test_every_family_keeps_a_quarter_of_the_places():
     assert 59 in kept and 19 in kept and 18 in kept
 
 
+def test_of_many_families_none_is_crowded_out():
+    """Two seasons at once are the fifth family where three periods were found."""
+    score = torch.arange(50, 0, -1).double()
+    family = torch.arange(50) // 10
+    for kept in (48, 6):
+        assert set(family[best(score, family, kept)].tolist()) == {0, 1, 2, 3, 4}
+
+
 def test_what_cannot_count_is_not_looked_at_again():
     score = torch.tensor([0.0, -29.0, -100.0, -100.0, -torch.inf]).double()
     noise = torch.tensor([0.1, 0.1, 0.1, 1e-5, 0.1]).double()
@@ -32,7 +40,7 @@ def test_the_bound_of_what_a_jitter_changes_holds():
     entries = entries_for(Catalogue(), [], 60)
     frame, prior = Frame.of(series), Prior()
     exact = factored(entries, series, frame, prior).summary.log_evidence(prior).amax((1, 2))
-    away = ranked(entries, series, 60, frame, prior) - exact
+    away = ranked(entries, [series], frame, prior) - exact
     assert (away.abs() <= 30 * torch.log1p(1e-5 / entries.noise) + 0.1).all()
     assert away.abs().max() > 1
 
@@ -54,6 +62,18 @@ def test_stretches_are_central_and_of_long_series_several():
     assert [part.num_points for part in long.stretches(48)] == [48] * 4
 
 
+def test_runs_reach_as_far_as_windows_see():
+    x = torch.arange(5000).double()
+    short, long = prepared(x[:900], x[:900].sin()), prepared(x, x.sin())
+    (runs,) = short.spread(300)
+    assert (runs.num_points, runs.x[-1] - runs.x[0]) == (300, 899)
+    assert (runs.x.diff() == 1).sum() == 297
+    parts = long.spread(300)
+    assert [part.num_points for part in parts] == [300] * 4
+    assert [int(part.x[-1] - part.x[0]) for part in parts] == [299, 575, 299, 575]
+    assert short.spread(900)[0] is short
+
+
 def test_varied_entries_explain_more_than_those_of_a_catalogue():
     """The only entry is not as it should be: length 5.7 and noise 0.02."""
     generator = torch.Generator().manual_seed(0)
@@ -66,6 +86,6 @@ def test_varied_entries_explain_more_than_those_of_a_catalogue():
 
     def evidence(rounds: int) -> float:
         entries = Funnel(rounds=rounds)(only, series, frame, prior, series.sampling)
-        return ranked(entries, series, 200, frame, prior).max().item()
+        return ranked(entries, [series], frame, prior).max().item()
 
     assert evidence(2) > evidence(1) + 1 > evidence(0) + 2

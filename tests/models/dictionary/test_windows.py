@@ -84,3 +84,17 @@ def test_a_long_season_on_a_level_that_wanders_goes_on_through_four_periods():
     away = (found.mean - task.y_target).abs().mean()
     assert away < 0.2  # of a swing of five; a level that returns to the mean of all is 0.7 away
     assert found.covers(task.y_target).double().mean() > 0.8
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_day_and_a_week_go_on_through_a_weekend(seed):
+    """Six days are a period as well, by which a day was found; the week is seen beside the day."""
+    rng = np.random.default_rng(seed)
+    x = np.arange(1500.0)
+    is_weekend = (x // 24) % 7 >= 5
+    y = 3 * np.sin(2 * np.pi * x / 24) + 4 * is_weekend + rng.normal(0, 0.5, 1500)
+    hidden = (x >= 750) & (x < 850)
+    task = Task.from_arrays(x[~hidden], y[~hidden], x[hidden], y[hidden])
+    found = GaussianProcessDictionary()(task)
+    assert (found.mean - task.y_target).abs().mean() < 0.65  # of noise alone 0.4; before, 1.9
+    assert found.covers(task.y_target).double().mean() > 0.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import torch
@@ -65,7 +65,10 @@ class Catalogue:
         beside: What stands beside a season: shape, length scale in gaps, and share.
         wandering: A level beside which a season may be clean: shape, length scale, and share.
         within: Of two seasons, the second one's share.
-        aside: Share of what stands beside two seasons.
+        aside: What stands beside two seasons: shape, length scale, and share.
+        exact: Sharpness of two exact seasons on a rough level, the shorter one's first: a round
+            day, and a week whose weekends begin and end at once.
+        rough_aside: That level.
         noises: For kernels of one part.
         few_noises: For kernels of several.
         least_noises: For seasons on a level that wanders: without these, clean ones would be
@@ -90,7 +93,9 @@ class Catalogue:
     )
     wandering: tuple[int, float, float] = (MATERN32, 25.0, 0.3)
     within: tuple[float, ...] = (0.15, 0.5)
-    aside: float = 0.15
+    aside: tuple[tuple[int, float, float], ...] = ((EQ, 60.0, 0.15), (MATERN32, 3.0, 0.15))
+    exact: tuple[tuple[float, float], ...] = ((1.0, 4.0), (1.0, 20.0))
+    rough_aside: tuple[int, float, float] = (MATERN12, 3.0, 0.1)
     noises: tuple[float, ...] = (1e-5, 1e-3, 0.03, 0.5)
     few_noises: tuple[float, ...] = (1e-3, 0.1)
     least_noises: tuple[float, ...] = (1e-5, 3e-3)
@@ -123,17 +128,20 @@ class Catalogue:
         self, first: float, second: float, sharpest: Sequence[float] = (math.inf, math.inf)
     ) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield kernels with two periods at once, such as a day's within a year's."""
-        shapes = [min(self.sharpness[-1], each) for each in sharpest]
-        for drift, share, (shape, scale) in product(
-            self.drifts[1:], self.within, ((EQ, 60.0), (MATERN32, 3.0))
-        ):
+        sharp = self.sharpness[-1]
+        ways = [
+            *product([(sharp, sharp)], self.drifts[1:], self.within, self.aside),
+            *product(self.exact, [math.inf], self.within, [self.rough_aside]),
+        ]
+        for shapes, drift, share, (shape, scale, aside) in ways:
+            ordered = shapes if first < second else reversed(shapes)
             seasons = [
-                (EQ, min(drift * period, 1e6), period, sharpness)
-                for period, sharpness in zip((first, second), shapes, strict=True)
+                (EQ, min(drift * period, 1e6), period, min(sharpness, limit))
+                for period, sharpness, limit in zip((first, second), ordered, sharpest, strict=True)
             ]
-            rest = 1 - self.aside
+            rest = 1 - aside
             kernel = {seasons[0]: rest * (1 - share), seasons[1]: rest * share}
-            yield {**kernel, _base(shape, scale): self.aside}, self.few_noises
+            yield {**kernel, _base(shape, scale): aside}, self.few_noises
 
 
 def _base(shape: int, length_scale: float) -> Base:
@@ -189,8 +197,9 @@ def entries_for(
         kernels += seasonal
         log_prior += [-price] * len(seasonal)
         family += [number] * len(seasonal)
-    if len(periods) > 1:
-        seasonal = list(catalogue.nested(periods[0], periods[1], sharpest[:2]))
+    # A third period is one of the others as its harmonic was seen: a day, where six were found.
+    for i, j in combinations(range(len(periods)), 2):
+        seasonal = list(catalogue.nested(periods[i], periods[j], (sharpest[i], sharpest[j])))
         kernels += seasonal
         log_prior += [-2 * price] * len(seasonal)
         family += [len(periods) + 1] * len(seasonal)

@@ -26,8 +26,9 @@ class Funnel:
     """How many entries are looked at on how many central points.
 
     Args:
-        first: Points on which all entries are ranked, in single precision.
-        second: Points on which the best of those are ranked again.
+        first: Contiguous points on which all entries are ranked, in single precision.
+        second: Points on which the best of those are ranked again, in runs from all over: a stretch
+            would be too short to tell of a week among hours.
         kept_first: Entries that pass the first ranking.
         kept_second: Entries that pass the second, where the series is long.
         affordable: Points up to which more pass the second, at no greater cost.
@@ -55,23 +56,26 @@ class Funnel:
     ) -> Entries:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         last = self._last(series)
-        for points, kept in ((self.first, max(self.kept_first, last)), (self.second, last)):
+        for kept, parts in (
+            (max(self.kept_first, last), series.stretches(self.first)),
+            (last, series.spread(self.second)),
+        ):
             if kept < len(entries):
-                score = ranked(entries, series, points, frame, prior)
+                score = ranked(entries, parts, frame, prior)
                 entries = entries[best(score, entries.family, kept)]
         if sampling is None or not self.rounds:
             return entries
 
-        parts = [screen(part, frame) for part in series.spread(self.searching)]
+        screened = [screen(part, frame) for part in series.spread(self.searching)]
 
         def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, parts, prior)
+            return pooled_score(some, screened, prior)
 
         score = evidence(entries)
         entries, score = searched(entries, score, evidence, sampling, self.rounds, self.leading)
         chosen_last = best(score, entries.family, last)
         entries, score = entries[chosen_last], score[chosen_last]
-        if [part.series.num_points for part in parts] != [series.num_points]:
+        if [part.series.num_points for part in screened] != [series.num_points]:
             return entries
         return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
 
@@ -82,10 +86,10 @@ class Funnel:
 
 
 def ranked(
-    entries: Entries, series: Observations, points: int, frame: Frame, prior: Prior
+    entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
 ) -> Float[Tensor, " e"]:
-    """Return every entry's evidence on stretches of the series, of its best form and trend."""
-    return pooled_score(entries, [screen(p, frame) for p in series.stretches(points)], prior)
+    """Return every entry's evidence on parts of the series, in single precision."""
+    return pooled_score(entries, [screen(part, frame) for part in parts], prior)
 
 
 def pooled_score(entries: Entries, parts: Sequence[Bordered], prior: Prior) -> Float[Tensor, " e"]:
@@ -95,13 +99,14 @@ def pooled_score(entries: Entries, parts: Sequence[Bordered], prior: Prior) -> F
 
 
 def best(score: Float[Tensor, " e"], family: Int[Tensor, " e"], kept: int) -> Int[Tensor, " kept"]:
-    """Return the highest scores, among them a quarter of the places for each family.
+    """Return the highest scores, among them some of every family, at most a quarter of all.
 
     A stretch of the series is too short to tell of a long period: that is left to the whole.
     """
     order = score.argsort(descending=True, stable=True)
-    is_of = family[order] == family.unique()[:, None]  # (families, e)
-    is_safe = (is_of & (is_of.cumsum(1) <= kept // 4)).any(0)
+    families = family.unique()
+    is_of = family[order] == families[:, None]  # (families, e)
+    is_safe = (is_of & (is_of.cumsum(1) <= kept // max(4, len(families)))).any(0)
     return torch.cat([order[is_safe], order[~is_safe]])[:kept].sort().values
 
 

@@ -19,6 +19,7 @@ _FINEST = 31  # a lattice may be this many times finer than its smallest gap: da
 _ON_LATTICE = 1e-6  # of a step
 _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
 _RUNS = 3  # of contiguous points, that together stand for a series
+_SEEN = 576  # points of a long series that runs are taken from: its windows see no more
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
 
 _Own = TypeVar("_Own", bound="Observations")
@@ -166,14 +167,19 @@ class Series(Observations):
     def spread(self, points: int) -> list[Series]:
         """Return short runs of points from all over the series, to be seen together.
 
-        A period shows in how far apart runs agree, roughness within them. Of a long series, whose
-        windows see no more, these are the stretches.
+        A period shows in how far apart runs agree, roughness within them. Of a long series there
+        are runs from every other region, and stretches from those between.
         """
-        if not points < self.num_points < _LONG:
-            return self.stretches(points)
+        if self.num_points < _LONG:
+            return [self._runs(points)]
+        pairs = zip(self.stretches(points), self.stretches(_SEEN), strict=True)
+        return [far._runs(points) if i % 2 else near for i, (near, far) in enumerate(pairs)]
+
+    def _runs(self, points: int) -> Series:
+        if self.num_points <= points:
+            return self
         first = torch.linspace(0, self.num_points - points // _RUNS, _RUNS).long()
-        index = (first[:, None] + torch.arange(points // _RUNS)).flatten().unique()
-        return [self.some(index)]
+        return self.some((first[:, None] + torch.arange(points // _RUNS)).flatten().unique())
 
     def lags(self, pairs: Int[Tensor, "2 p"]) -> tuple[Float[Tensor, " l"], Int[Tensor, " p"]]:
         """Return lags between times, and which of them every pair has.
