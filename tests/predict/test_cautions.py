@@ -119,6 +119,14 @@ def test_values_are_near_zero_if_many_are():
         assert not seems_positive(y)
 
 
+def test_no_bound_is_advised_for_values_over_powers_of_ten():
+    """A bound would make the answers worse: what is positive is seen as its logarithm anyway."""
+    spread = 10 ** np.linspace(0, 4, 50)
+    assert not seems_positive(spread)
+    assert seems_positive(10 ** np.linspace(0, 1, 50))
+    assert seems_positive(np.where(np.arange(50) % 2, spread, 0.0))  # of zeros there are none
+
+
 def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():
     axis = TimeAxis.of(pd.Series([1.0, 2.0]))
     found = [Rhythm(12.0, 0.53), Rhythm(3.5, 0.2), Rhythm(2.0, 0.01)]

@@ -17,6 +17,7 @@ from convcnp.predict.batches import Predictions
 _FEW = 0.05  # of the values
 _FAR = 1.0  # spans of a series, beyond its ends
 _ENOUGH = 8  # values to tell whether they are bounded, or what a series is like
+_DECADES = 100.0  # largest values over smallest, tenths apart: they spread over powers of ten
 _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
@@ -179,10 +180,14 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
 def seems_positive(y: np.ndarray) -> bool:
     """Tell whether no value is negative, and many are as near to zero as they are to each other.
 
+    Not so of values over powers of ten, all above zero: models see their logarithms, and a bound
+    would stretch what is small.
+
     Example:
         >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))
         (True, False)
     """
     if len(y) < _ENOUGH or y.min() < 0 or y.max() == 0:
         return False
-    return bool(np.quantile(y, 0.1) < np.std(y))
+    low, high = np.quantile(y, [0.1, 0.9])
+    return bool(low < np.std(y)) and not (y.min() > 0 and high > _DECADES * low)
