@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.plain import copy_weights, train_plainly
+from benchmarks.plain import copy_weights, plainly_training
 from benchmarks.steps import build
 from benchmarks.training import plain_sizes
 from convcnp.training.checkpoint import Progress
@@ -78,12 +78,12 @@ def reach(data: str, number: float, seed: int) -> dict[str, Any]:
 
 def plain_milliseconds(num_steps: int) -> float:
     """Return the processor time of a step of the plain ConvCNPXL, drawing its tasks included."""
-    sizes, rng = plain_sizes(num_steps), np.random.default_rng(0)
-    model, times = copy_weights(build("convcnpxl")), []
+    take = plainly_training(copy_weights(build("convcnpxl")), np.random.default_rng(0))
+    times = []
     with flushing_denormals():
-        for size in sizes:
+        for size in plain_sizes(num_steps):
             started = time.process_time()
-            train_plainly(model, [size], rng)
+            take(*size)
             times.append(time.process_time() - started)
     return 1e3 * median(times)
 

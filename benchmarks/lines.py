@@ -11,7 +11,7 @@ from torch import Tensor
 from benchmarks.steps import build
 from benchmarks.timing import Contestant, Finding, Times, interleaved
 from convcnp.core import tape
-from convcnp.core.cnn import CNN, UNet
+from convcnp.core.cnn import SimpleCNN, UNet
 from convcnp.core.grid import Field
 from convcnp.core.line import Line
 from convcnp.training.machine import flushing_denormals, keep_freed_memory
@@ -28,6 +28,7 @@ def lines(quick: bool) -> list[Finding]:
     keep_freed_memory()
     for preset in ("convcnp", "convcnpxl", "convcnp-ours"):
         cnn = build(preset).cnn
+        assert isinstance(cnn, SimpleCNN | UNet)
         for name, batch, work in (("gradients", BATCH, _learnt), ("one prediction", 1, _predicted)):
             with flushing_denormals():
                 times = interleaved(_ways(cnn, batch, work), repetitions)
@@ -35,7 +36,9 @@ def lines(quick: bool) -> list[Finding]:
     return findings
 
 
-def _ways(cnn: CNN, batch: int, work: Callable[[Way], object]) -> dict[str, Contestant]:
+def _ways(
+    cnn: SimpleCNN | UNet, batch: int, work: Callable[[Way], object]
+) -> dict[str, Contestant]:
     values = torch.randn(batch, CELLS, cnn.channels_in, generator=torch.Generator().manual_seed(0))
     field = Field(values, values[0, 0].clone())
 
@@ -44,18 +47,13 @@ def _ways(cnn: CNN, batch: int, work: Callable[[Way], object]) -> dict[str, Cont
         return Field(h.movedim(1, -1)[:, 0], beyond)
 
     def on_a_line() -> Field:
-        line = Line.of(field)
-        if isinstance(cnn, UNet):
-            return cnn.along(line).field()
-        for layer in cnn.layers:  # type: ignore[union-attr]
-            line = layer(line)
-        return line.field()
+        return cnn.along(Line.of(field)).field()
 
     ways: dict[str, Contestant] = {
         "image": lambda _: work(on_images),
         "line": lambda _: work(on_a_line),
     }
-    if isinstance(cnn, UNet) and work is _learnt:
+    if work is _learnt:
         ways["tape"] = lambda _: work(lambda: tape.applied(cnn.along, field, cnn.parameters()))
     return ways
 

@@ -8,7 +8,6 @@ from statistics import median
 
 import torch
 from torch import Tensor
-from torch.nn.utils import clip_grad_norm_
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from benchmarks.steps import build, draw
@@ -16,6 +15,7 @@ from benchmarks.timing import Finding, Times
 from convcnp import Task
 from convcnp.core.grid import Field
 from convcnp.models.convcnp import ConvCNP
+from convcnp.training.loop import clip
 from convcnp.training.machine import flushing_denormals, keep_freed_memory
 
 PRESETS = ("convcnp", "convcnpxl", "convcnp-ours")
@@ -64,7 +64,7 @@ class _StepInParts:
         loss = self._part("loss", lambda raw: [self._loss(raw, task)], *raw)
         self._backward(loss)
         with self.times["clipping"].measure():
-            clip_grad_norm_(self.weights, 1.0)
+            clip(self.weights, 1.0)
         with self.times["optimiser"].measure():
             self.optimizer.step()
             self.optimizer.zero_grad()

@@ -10,7 +10,7 @@ torch's default.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -215,10 +215,11 @@ def train_step(model: PlainConvCNP, optimizer: torch.optim.Optimizer, task: Task
     optimizer.step()
 
 
-def train_plainly(
-    model: PlainConvCNP, sizes: Sequence[tuple[int, int]], rng: np.random.Generator
-) -> None:
-    """Draw 16 tasks of each pair of sizes and take a step on them."""
+def plainly_training(model: PlainConvCNP, rng: np.random.Generator) -> Callable[[int, int], None]:
+    """Return a function that draws 16 tasks of a number of points and takes a step on them."""
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-4, weight_decay=1e-5)
-    for num_context, num_target in sizes:
+
+    def take(num_context: int, num_target: int) -> None:
         train_step(model, optimizer, draw_task_by_task(16, num_context, num_target, rng))
+
+    return take

@@ -29,3 +29,9 @@ def test_a_loop_is_compiled_once():
 def test_without_numba_there_is_no_compiler(monkeypatch):
     monkeypatch.setitem(sys.modules, "numba", None)
     assert compiling.numba.__wrapped__() is None
+
+
+def test_loops_multiply_where_scipy_is(monkeypatch):
+    assert compiling.multiplies.__wrapped__()
+    monkeypatch.setattr(compiling, "find_spec", lambda name: None)
+    assert not compiling.multiplies.__wrapped__()

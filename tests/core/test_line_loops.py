@@ -1,12 +1,14 @@
 """The loops as plain Python, against operations of torch; `test_tape` has whole networks."""
 
+import inspect
+
+import numba
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from convcnp.core import line_loops as loops
-from convcnp.core.compiling import compiled
 from convcnp.core.reading import Reading, reading_of
 
 INPUTS, OUTPUTS = 3, 2
@@ -21,16 +23,13 @@ def of(step: str, kernel_size: int = 5) -> Reading:
     return reading_of(step, kernel_size, 2, 6, (0, 0), torch.float64)
 
 
+def freshly_compiled(loop):
+    """Compile a loop anew: what it knows of its module is fixed when it is compiled."""
+    return numba.njit(inspect.unwrap(loop))
+
+
 every_step = pytest.mark.parametrize("step", ["same", "halved", "doubled"])
-every_way = pytest.mark.parametrize("made_by", [lambda loop: loop, compiled])
-
-
-@every_way
-def test_rows_are_copied_into_their_columns(made_by):
-    rows, near = drawn(4, 3).numpy(), np.zeros((2, 5))
-    made_by(loops.read)(rows, np.array([3, 1]), 2, near)
-    assert (near[:, 2:] == rows[[3, 1]]).all()
-    assert (near[:, :2] == 0).all()
+every_way = pytest.mark.parametrize("made_by", [lambda loop: loop, freshly_compiled])
 
 
 @every_way
@@ -59,35 +58,66 @@ def test_the_gradient_of_a_matrix_is_collected_in_its_kernel(made_by, step):
     np.testing.assert_allclose(of_weight, reading.weight(of_matrix, OUTPUTS)[:, :, 0], atol=1e-14)
 
 
-@every_way
-@pytest.mark.parametrize("is_cut", [True, False])
-def test_a_bias_is_added_and_what_is_negative_cut_off(made_by, is_cut):
-    found, bias = drawn(4, 3), drawn(3, seed=1)
-    expected = (found + bias).clamp(min=0) if is_cut else found + bias
-    made_by(loops.activate)(found.numpy(), bias.numpy(), is_cut)
-    np.testing.assert_allclose(found, expected, atol=1e-15)
+def layer(reading: Reading) -> tuple[Tensor, Tensor, Tensor, np.ndarray, np.ndarray]:
+    """Return rows, a weight and a bias, and the weight's matrices there and back."""
+    rows, read, made = reading.shape
+    weight = drawn(OUTPUTS, INPUTS, 1, 5, seed=1)
+    wide, long = read * INPUTS, made * OUTPUTS
+    matrix, back = np.empty((rows * wide, long)), np.empty((rows * long, wide))
+    loops.lay_out(weight[:, :, 0].numpy(), reading.indices[2], made, matrix, back)
+    return drawn(reading.read_from, wide), weight, drawn(OUTPUTS, seed=2), matrix, back
 
 
-@every_way
-def test_gradients_are_cut_where_values_were(made_by):
-    grad, found = drawn(5, 6)[:, 2:5], drawn(5, 3, seed=1).clamp(min=0)  # with gaps between rows
-    given, of_bias = np.ones((5, 3)), np.ones(3)
-    made_by(loops.cut)(grad.numpy(), found.numpy(), given, of_bias)
-    expected = torch.where(found > 0, grad, 0)
-    np.testing.assert_allclose(given, expected, atol=0)
-    np.testing.assert_allclose(of_bias, expected.sum(0), atol=1e-14)
+def in_parts(rows: Tensor, read: int) -> tuple[np.ndarray, ...]:
+    """Return rows of one cell in two parts, and those of two cells whole."""
+    parts = (rows[:, :1], rows[:, 1:]) if read == 1 else (rows,)
+    return tuple(part.contiguous().numpy() for part in parts)
+
+
+few_at_once = pytest.mark.parametrize("some", [3, 128])  # rows, of which there are more than three
 
 
 @every_way
 @every_step
-def test_gradients_are_read_back_and_those_of_the_constant_summed(made_by, step):
+@few_at_once
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_layer_is_the_product_of_all_that_it_reads(monkeypatch, made_by, step, some, is_cut):
+    monkeypatch.setattr(loops, "SOME", some)
     reading = of(step)
-    rows, _, made = reading.shape
+    rows, _, bias, matrix, _ = layer(reading)
+    reads, found = (
+        reading.indices[0],
+        np.ones((len(reading.reads) // reading.shape[0], len(matrix.T))),
+    )
+    made_by(loops.multiply)(
+        in_parts(rows, reading.shape[1]), reads, matrix, bias.numpy(), is_cut, found
+    )
+    expected = reading.product(rows, torch.from_numpy(matrix), bias.repeat(reading.shape[2]))
+    expected = expected.relu() if is_cut else expected
+    np.testing.assert_allclose(found, expected.view(found.shape), atol=1e-12)
+
+
+@every_way
+@every_step
+@few_at_once
+def test_the_gradients_of_a_layer_are_those_that_torch_finds(monkeypatch, made_by, step, some):
+    """With a ReLU, and without gradients of what nothing reads."""
+    monkeypatch.setattr(loops, "SOME", some)
+    reading = of(step)
+    count, _, made = reading.shape
+    rows, _, bias, matrix, back = layer(reading)
+    leaves = [tensor.requires_grad_() for tensor in (rows, torch.from_numpy(matrix), bias)]
+    found = reading.product(leaves[0], leaves[1], bias.repeat(made)).relu().view(-1, len(matrix.T))
+    grad = drawn(*found.shape, seed=3)
+    grad[4 // made - 1] = 0
+    of_rows, of_matrix, of_bias = torch.autograd.grad(found, leaves, grad)
+    own = np.empty(of_rows.shape), np.zeros((len(of_rows.T), len(back))), np.empty(OUTPUTS)
     reads, read_by, _ = reading.indices
-    given = drawn(len(reads) // rows, made * OUTPUTS)
-    given[4 // made - 1] = 0  # nothing is made there
-    near = np.ones((len(read_by), made * OUTPUTS))
-    made_by(loops.read_back)(given.numpy(), reads, read_by, near)
-    expected = given[reading.read_by]
-    expected[:rows] = reading.beyond @ given
-    np.testing.assert_allclose(near, expected, atol=1e-14)
+    made_by(loops.multiply_back)(
+        *(grad.numpy(), found.detach().numpy(), True, reads, read_by, back),
+        *(in_parts(rows.detach(), reading.shape[1]), *own),
+    )
+    np.testing.assert_allclose(own[0], of_rows, atol=1e-12)
+    inside = of_matrix.view(count, -1, len(matrix.T)).transpose(0, 1).reshape(own[1].shape)
+    np.testing.assert_allclose(own[1], inside, atol=1e-12)
+    np.testing.assert_allclose(own[2], of_bias, atol=1e-12)

@@ -7,9 +7,15 @@ import subprocess
 
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from convcnp.errors import SettingError
-from convcnp.training.machine import check_half_precision, flushing_denormals, keep_freed_memory
+from convcnp.training.machine import (
+    check_half_precision,
+    flushing_denormals,
+    keep_freed_memory,
+    multiplying_alone,
+)
 from convcnp.training.processes import Processes
 
 
@@ -38,6 +44,16 @@ def test_glibc_keeps_what_was_freed(monkeypatch):
 
 def test_other_libraries_are_left_alone(monkeypatch):
     assert settings_made_for("", monkeypatch) == {}
+
+
+def test_loops_multiply_on_one_thread_for_as_long_as_asked():
+    def threads():
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        with multiplying_alone():
+            assert threads() == {1}
+        assert threads() == {2}
 
 
 def test_denormals_are_flushed_for_as_long_as_asked():

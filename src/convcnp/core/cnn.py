@@ -40,6 +40,11 @@ class CNN(nn.Module, ABC):
         super().__init__()
         self.dim, self.padding = dim, padding
 
+    @property
+    def goes_along_lines(self) -> bool:
+        """Whether cells lie in lines, beyond which a constant continues them."""
+        return self.dim == 1 and self.padding == "unobserved"
+
     def forward(self, field: Field, **options: int) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`."""
         image = field.values if self.dim == 2 else field.values[:, None]
@@ -95,18 +100,27 @@ class SimpleCNN(CNN):
             for fan_in, fan_out in pairwise(channels)
         )
 
+    def forward(self, field: Field, **options: int) -> Field:
+        """Map a field to a field on the same grid."""
+        if self.training and self.goes_along_lines and Line.takes(field) and tape.takes(field):
+            # Half of what the layers see: from farther away nothing comes back to the grid.
+            return tape.applied(self.along, field, self.parameters(), self.receptive_radius // 2)
+        return super().forward(field, **options)
+
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers one after the other."""
         image = Image(h, beyond)
-        if self.dim == 1 and self.padding == "unobserved":
-            return self._along(image)
-        for layer in self.layers:
-            image = layer(image)
-        return image
+        return self._wider(image) if self.goes_along_lines else self.along(image)
 
-    def _along(self, image: Image) -> Image:
+    def along(self, field: AnyField) -> AnyField:
+        """Do the same along a line."""
+        for layer in self.layers:
+            field = layer(field)
+        return field
+
+    def _wider(self, image: Image) -> Image:
         """Apply the layers to a line and to what lies beyond it, as far as any of them looks.
 
         A line has so few cells beyond its ends that it is quicker to convolve these as well than to
@@ -196,11 +210,6 @@ class UNet(CNN):
             nn.ModuleList(ResidualBlocks(blocks, dim, channels, **options) for channels in path)
             for path in (down, up)
         )
-
-    @property
-    def goes_along_lines(self) -> bool:
-        """Whether `along` can be taken, and is the quicker way on a processor."""
-        return self.dim == 1 and self.padding == "unobserved"
 
     def forward(self, field: Field, **options: int) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`."""

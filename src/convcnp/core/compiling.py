@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TypeVar
 
@@ -22,6 +23,12 @@ def numba() -> ModuleType | None:
         return import_module("numba")
     except ModuleNotFoundError:
         return None
+
+
+@cache
+def multiplies() -> bool:
+    """Tell whether compiled loops can multiply matrices: numba takes SciPy's routines for it."""
+    return numba() is not None and find_spec("scipy") is not None
 
 
 @cache

@@ -13,10 +13,12 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
+from numpy import ndarray
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from convcnp.core.compiling import array
 from convcnp.core.grid import Field, Rim
 from convcnp.core.reading import AHEAD, Reading, Step, inside_of, reading_of
 
@@ -96,6 +98,16 @@ class Kernel:
     def __init__(self, conv: nn.Conv2d) -> None:
         self.conv, self.size = conv, conv.kernel_size[1]
         self._kept: dict[tuple[int, int, int], tuple[object, Tensor, Tensor]] = {}
+        self._seen: tuple[tuple[int, int], tuple[ndarray, ndarray]] | None = None
+
+    def arrays(self) -> tuple[ndarray, ndarray]:
+        """Return the weights (D, C, K) and the bias (D,) as loops take them: the same memory."""
+        weight, bias = self.conv.weight, self.conv.bias
+        assert bias is not None
+        if self._seen is None or self._seen[0] != (weight.data_ptr(), bias.data_ptr()):
+            own = array(weight)[:, :, 0], array(bias)
+            self._seen = (weight.data_ptr(), bias.data_ptr()), own
+        return self._seen[1]
 
     def matrix(self, reading: Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
         """Return the matrix and the bias of rows, without a gradient."""

@@ -1,4 +1,4 @@
-"""What a layer along a line does beside its products: plain loops, which numba compiles.
+"""What a layer along a line does: products of matrices in plain loops, which numba compiles.
 
 `core.tape` calls them in training. The same in operations of torch is in `core.line`.
 """
@@ -8,20 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import ndarray
 
-
-def read(
-    rows: ndarray,  # (R, c)
-    reads: ndarray,  # (N,), numbers of rows
-    first: int,
-    near: ndarray,  # (N, C)
-) -> None:
-    """Copy the rows that are read into some columns, beginning with the first of them."""
-    columns = rows.shape[1]
-    for i in range(reads.shape[0]):
-        # Rows by themselves: in a matrix, indices that could count from the end are slow.
-        row, copied = rows[reads[i]], near[i, first : first + columns]
-        for column in range(columns):
-            copied[column] = row[column]
+SOME = 128  # rows that are multiplied at once: twice as many take a fifth longer
 
 
 def lay_out(
@@ -46,50 +33,91 @@ def lay_out(
                 back[row * matrix.shape[1] + after + d, inside + c] += weight[d, c, cell]
 
 
-def activate(
-    found: ndarray,  # (S, D)
+def multiply(
+    parts: tuple[ndarray, ...],  # (R, c) each, side by side (R, r C)
+    reads: ndarray,  # (n k,), numbers of rows, k for every row that is made
+    matrix: ndarray,  # (k r C, m D)
     bias: ndarray,  # (D,)
     is_cut: bool,
+    found: ndarray,  # (n, m D)
 ) -> None:
-    """Add a bias and, if it is asked for, cut off what is negative."""
-    for i in range(found.shape[0]):
-        for channel in range(found.shape[1]):
-            value = found[i, channel] + bias[channel]
-            found[i, channel] = 0.0 if is_cut and value < 0.0 else value
+    """Multiply all that is read for a row, add a bias and, if asked, cut off what is negative.
+
+    Some rows after the others: what is copied for them stays in the cache.
+    """
+    rows = reads.shape[0] // found.shape[0]
+    wide, long = matrix.shape[0] // rows, found.shape[1]
+    near = np.empty((SOME, matrix.shape[0]), found.dtype)
+    added = np.empty(long, found.dtype)
+    for i in range(long):
+        added[i] = bias[i % bias.shape[0]]
+    for start in range(0, found.shape[0], SOME):
+        made = found[start : start + SOME]
+        some = near[: made.shape[0]]
+        first = 0
+        for part in parts:
+            for i in range(some.shape[0] * rows):
+                row, begin = part[reads[start * rows + i]], i % rows * wide + first
+                # Rows by themselves: in a matrix, indices that could count from the end are slow.
+                copied = some[i // rows, begin : begin + part.shape[1]]
+                for column in range(part.shape[1]):
+                    copied[column] = row[column]
+            first += part.shape[1]
+        np.dot(some, matrix, made)
+        for i in range(made.shape[0]):
+            row = made[i]
+            for column in range(long):
+                value = row[column] + added[column]
+                row[column] = 0.0 if is_cut and value < 0.0 else value
 
 
-def cut(
-    grad: ndarray,  # (S, D), maybe with gaps between its rows
-    found: ndarray,  # (S, D), as `activate` leaves it
-    given: ndarray,  # (S, D)
+def multiply_back(
+    grad: ndarray,  # (n, m D), of what was made
+    found: ndarray,  # (n, m D), as `multiply` leaves it
+    is_cut: bool,
+    reads: ndarray,  # (n k,)
+    read_by: ndarray,  # (R k,), numbers of rows that are made of a row
+    back: ndarray,  # (k m D, r C)
+    parts: tuple[ndarray, ...],  # (R, c) each, side by side (R, r C)
+    of_rows: ndarray,  # (R, r C)
+    of_matrix: ndarray,  # (r C, k m D), zero
     of_bias: ndarray,  # (D,)
 ) -> None:
-    """Find the gradient of what was cut off at zero, and its sum, that of the bias."""
-    total = np.zeros(found.shape[1])  # float64, for there are thousands of rows
-    for i in range(found.shape[0]):
-        for channel in range(found.shape[1]):
-            value = grad[i, channel] if found[i, channel] > 0.0 else 0.0
-            given[i, channel] = value
-            total[channel] += value
-    of_bias[:] = total
+    """Find the gradients of what was read, of the matrix and of the bias.
 
-
-def read_back(
-    given: ndarray,  # (n, m D)
-    reads: ndarray,  # (n k,)
-    read_by: ndarray,  # (N k,), numbers of rows that are made of a row
-    near: ndarray,  # (N k, m D)
-) -> None:
-    """Copy the gradients of all that is made of a row; those of the constant are summed up."""
-    rows = reads.shape[0] // given.shape[0]
-    near[:rows] = 0
-    for i in range(rows, read_by.shape[0]):
-        row, copied = given[read_by[i]], near[i]
-        for column in range(given.shape[1]):
-            copied[column] = row[column]
+    Those of the constant are summed up.
+    """
+    rows, long = reads.shape[0] // grad.shape[0], grad.shape[1]
+    given = np.empty_like(grad)
+    total = np.zeros(long)  # float64, for there are thousands of rows
+    for i in range(grad.shape[0]):
+        row, made, written = grad[i], found[i], given[i]
+        for column in range(long):
+            value = 0.0 if is_cut and made[column] <= 0.0 else row[column]
+            written[column] = value
+            total[column] += value
+    of_bias[:] = total.reshape(-1, of_bias.shape[0]).sum(0)
+    constant = np.zeros((rows, long), given.dtype)
     for i in range(reads.shape[0]):
         if reads[i] == 0:
-            near[i % rows] += given[i // rows]
+            constant[i % rows] += given[i // rows]
+    near = np.empty((SOME, rows * long), given.dtype)
+    product = np.empty_like(of_matrix)
+    for start in range(0, of_rows.shape[0], SOME):
+        some = near[: min(SOME, of_rows.shape[0] - start)]
+        for i in range(some.shape[0] * rows):
+            read = start * rows + i
+            row = constant[i] if read < rows else given[read_by[read]]
+            copied = some[i // rows, i % rows * long : (i % rows + 1) * long]
+            for column in range(long):
+                copied[column] = row[column]
+        np.dot(some, back, of_rows[start : start + SOME])
+        first = 0
+        for part in parts:
+            of_part = product[first : first + part.shape[1]]
+            np.dot(part[start : start + SOME].T, some, of_part)
+            first += part.shape[1]
+        of_matrix += product
 
 
 def collect(

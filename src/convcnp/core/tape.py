@@ -3,8 +3,8 @@
 For torch every layer, sum and joint of a network is an operation with a gradient, and calling them
 takes longer than what they compute. So all of them are done at once, and so are their gradients:
 every step of the network writes on a tape how its own are found, and the tape is read from its end.
-Between products of matrices there are loops, which numba compiles; `core.line` has the same
-network for everything else.
+A layer is one loop each way, products of matrices included, which numba compiles; `core.line` has
+the same network for everything else.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy import ndarray
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import Parameter
 
 from convcnp.core import line_loops as loops
-from convcnp.core.compiling import array, compiled, numba
+from convcnp.core.compiling import array, compiled, multiplies
 from convcnp.core.grid import Field, Rim
 from convcnp.core.line import Activation, Kernel, gelu, gelu_back
 from convcnp.core.reading import AHEAD, Reading, Step, inside_of, reading_of
@@ -29,22 +31,22 @@ from convcnp.core.reading import AHEAD, Reading, Step, inside_of, reading_of
 class _Rows:
     """Rows of a line and, on the way back, the gradient that they have received so far."""
 
-    def __init__(self, rows: Float[Tensor, "R C"]) -> None:
-        self.rows = rows
-        self._grad: Float[Tensor, "R C"] | None = None
+    def __init__(self, rows: ndarray) -> None:
+        self.rows = rows  # (R, C)
+        self._grad: ndarray | None = None
 
     @property
     def channels(self) -> int:
         return self.rows.shape[1]
 
-    def receive(self, grad: Float[Tensor, "R C"]) -> None:
-        """Add a gradient; it may be a part of a larger one, and is not written to."""
+    def receive(self, grad: ndarray) -> None:
+        """Add a gradient (R, C); it may be a part of a larger one, and is not written to."""
         self._grad = grad if self._grad is None else self._grad + grad
 
-    def taken(self) -> Float[Tensor, "R C"]:
+    def taken(self) -> ndarray:
         """Return the whole gradient, and be ready for another time."""
         grad, self._grad = self._grad, None
-        return torch.zeros_like(self.rows) if grad is None else grad
+        return np.zeros_like(self.rows) if grad is None else grad
 
 
 @dataclass
@@ -52,9 +54,9 @@ class _Tape:
     """How the gradients of a network's steps are found, and those of parameters by identity."""
 
     steps: list[Callable[[], None]] = field(default_factory=list)
-    of_parameters: dict[int, Tensor] = field(default_factory=dict)
+    of_parameters: dict[int, ndarray] = field(default_factory=dict)
 
-    def receive(self, parameter: Tensor, grad: Tensor) -> None:
+    def receive(self, parameter: Tensor, grad: ndarray) -> None:
         known = self.of_parameters.get(id(parameter))
         self.of_parameters[id(parameter)] = grad if known is None else known + grad
 
@@ -77,7 +79,7 @@ class TapedLine:
     ) -> TapedLine:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        dtype = self.parts[0].rows.dtype
+        dtype = kernel.conv.weight.dtype
         reading = reading_of(step, kernel.size, self.batch, self.cells, ends, dtype)
         # Of rows of two cells the parts would lie in turns.
         line = self if reading.shape[1] == 1 else self._joined()
@@ -103,16 +105,18 @@ class TapedLine:
     def without(self, rim: Rim) -> TapedLine:
         """Leave out the outermost cells."""
         (own,) = self._joined().parts
-        inside = inside_of(self.batch, self.cells, rim.columns)
-        made = _Rows(own.rows.index_select(0, inside))
+        inside = array(inside_of(self.batch, self.cells, rim.columns))
+        made = _Rows(own.rows[inside])
 
         def back() -> None:
-            own.receive(torch.zeros_like(own.rows).index_copy_(0, inside, made.taken()))
+            grad = np.zeros_like(own.rows)
+            grad[inside] = made.taken()
+            own.receive(grad)
 
         return self._next(made, back, self.cells - sum(rim.columns))
 
-    def receive(self, grad: Float[Tensor, "R C"]) -> None:
-        """Hand every part its channels of a gradient."""
+    def receive(self, grad: ndarray) -> None:
+        """Hand every part its channels of a gradient (R, C)."""
         first = 0
         for part in self.parts:
             part.receive(grad[:, first : first + part.channels])
@@ -122,7 +126,7 @@ class TapedLine:
         """Return the same with all channels in one part."""
         if len(self.parts) == 1:
             return self
-        made = _Rows(torch.cat([part.rows for part in self.parts], 1))
+        made = _Rows(np.concatenate([part.rows for part in self.parts], 1))
         return self._next(made, lambda: self.receive(made.taken()), self.cells)
 
     def _next(self, made: _Rows, back: Callable[[], None], cells: int) -> TapedLine:
@@ -136,63 +140,48 @@ class _Layer:
     def __init__(
         self, line: TapedLine, kernel: Kernel, activation: Activation | None, reading: Reading
     ) -> None:
-        self.line, self.activation, self.reading = line, activation, reading
-        conv = kernel.conv  # a module looks up its parts anew each time, slowly
-        assert conv.bias is not None
-        self.weight, self.bias = conv.weight, conv.bias
-        outputs, inputs = self.weight.shape[:2]
+        self.line, self.kernel, self.activation, self.reading = line, kernel, activation, reading
         rows, read, made = reading.shape
-        self.wide, self.long = read * inputs, made * outputs  # numbers in a row read, and made
-        self._lay_out()
-        near = self.weight.new_empty(len(reading.reads), self.wide)
-        first = 0
-        for part in line.parts:
-            whole = array(part.rows).reshape(-1, read * part.channels)
-            compiled(loops.read)(whole, reading.indices[0], first, array(near))
-            first += part.channels
-        found = torch.mm(near.view(-1, rows * self.wide), self.matrix).view(-1, outputs)
-        compiled(loops.activate)(array(found), array(self.bias), activation == "relu")
-        self.found = found
-        self.made = _Rows(gelu(found) if activation == "gelu" else found)
-
-    def _lay_out(self) -> None:
-        rows, _, made = self.reading.shape
-        self.matrix = self.weight.new_empty(rows * self.wide, self.long)
-        self.matrix_back = self.weight.new_empty(rows * self.long, self.wide)
-        kernel, meets = array(self.weight)[:, :, 0], self.reading.indices[2]
-        compiled(loops.lay_out)(kernel, meets, made, array(self.matrix), array(self.matrix_back))
+        weight, bias = kernel.arrays()
+        outputs, inputs, _ = weight.shape
+        wide, long = read * inputs, made * outputs  # numbers in a row read, and made
+        self.parts = tuple(part.rows.reshape(-1, read * part.channels) for part in line.parts)
+        reads, _, meets = reading.indices
+        matrix = np.empty((rows * wide, long), weight.dtype)
+        self.matrix_back = np.empty((rows * long, wide), weight.dtype)
+        self.found = np.empty((len(reads) // rows, long), weight.dtype)
+        compiled(loops.lay_out)(weight, meets, made, matrix, self.matrix_back)
+        is_cut = activation == "relu"
+        compiled(loops.multiply)(self.parts, reads, matrix, bias, is_cut, self.found)
+        found = self.found.reshape(-1, outputs)
+        if activation == "gelu":
+            found = array(gelu(torch.from_numpy(found)))
+        self.made = _Rows(found)
 
     def back(self) -> None:
         """Find the gradients of what was read, of the weight and of the bias."""
-        tape, (rows, read, made) = self.line.tape, self.reading.shape
-        given = self._given(self.made.taken(), tape)
+        tape, conv, weight = self.line.tape, self.kernel.conv, self.kernel.arrays()[0]
         reads, read_by, meets = self.reading.indices
-        near = given.new_empty(len(read_by), self.long)
-        compiled(loops.read_back)(array(given).reshape(-1, self.long), reads, read_by, array(near))
-        near = near.view(-1, rows * self.long)
-        # Parts are multiplied one by one: to join them would take longer.
-        of_matrix = [torch.mm(p.rows.view(-1, read * p.channels).T, near) for p in self.line.parts]
-        of_weight = torch.zeros_like(self.weight)
-        first = 0
-        for part, found in zip(self.line.parts, of_matrix, strict=True):
-            some = array(of_weight)[:, first : first + part.channels, 0]
-            compiled(loops.collect)(array(found), meets, made, some)
-            first += part.channels
-        tape.receive(self.weight, of_weight)
-        self.line.receive(torch.mm(near, self.matrix_back).view(-1, first))
+        of_rows = np.empty((len(self.parts[0]), self.matrix_back.shape[1]), weight.dtype)
+        of_matrix = np.zeros((of_rows.shape[1], len(self.matrix_back)), weight.dtype)
+        of_weight, of_bias = np.zeros_like(weight), np.empty(len(weight), weight.dtype)
+        compiled(loops.multiply_back)(
+            *(self._grad(), self.found, self.activation == "relu", reads, read_by),
+            *(self.matrix_back, self.parts, of_rows, of_matrix, of_bias),
+        )
+        compiled(loops.collect)(of_matrix, meets, self.reading.shape[2], of_weight)
+        tape.receive(conv.weight, of_weight[:, :, None])
+        assert conv.bias is not None
+        tape.receive(conv.bias, of_bias)
+        self.line.receive(of_rows.reshape(-1, weight.shape[1]))
 
-    def _given(self, grad: Float[Tensor, "S D"], tape: _Tape) -> Float[Tensor, "S D"]:
-        """Return the gradient before the activation, and leave that of the bias."""
-        if self.activation == "relu":
-            given, of_bias = torch.empty_like(self.found), torch.empty_like(self.bias)
-            compiled(loops.cut)(*map(array, (grad, self.found, given, of_bias)))
-        else:
-            # Derivatives are several times as slow where rows have gaps between them.
-            given = grad.contiguous()
-            given = gelu_back(given, self.found) if self.activation == "gelu" else given
-            of_bias = given.sum(0)
-        tape.receive(self.bias, of_bias)
-        return given
+    def _grad(self) -> ndarray:
+        """Return the gradient, that before GELU, in rows as they are made."""
+        # Where it is a part of another, there are gaps between its rows.
+        grad = np.ascontiguousarray(self.made.taken()).reshape(self.found.shape)
+        if self.activation == "gelu":
+            grad = array(gelu_back(torch.from_numpy(grad), torch.from_numpy(self.found)))
+        return grad
 
 
 Network = Callable[[TapedLine], TapedLine]
@@ -204,17 +193,22 @@ def takes(given: Field) -> bool:
         torch.is_grad_enabled()
         and given.values.dtype in (torch.float32, torch.float64)
         and not torch.compiler.is_compiling()
-        and numba() is not None
+        and multiplies()
     )
 
 
-def applied(network: Network, given: Field, parameters: Iterable[Parameter]) -> Field:
+def applied(
+    network: Network, given: Field, parameters: Iterable[Parameter], beside: int = 0
+) -> Field:
     """Apply a network along a line, as one operation of torch.
 
     Args:
         parameters: All that the network has.
+        beside: Cells beyond either end of every task that the network sees as well, if it leaves
+            as many cells as there were.
     """
-    return Field(*_Applied.apply(network, *given, *parameters))  # type: ignore[no-untyped-call]
+    arguments = (network, beside, *given, *parameters)
+    return Field(*_Applied.apply(*arguments))  # type: ignore[no-untyped-call]
 
 
 class _Applied(torch.autograd.Function):
@@ -222,18 +216,20 @@ class _Applied(torch.autograd.Function):
     def forward(
         ctx: Any,  # noqa: ANN401 - torch's
         network: Network,
+        beside: int,
         values: Float[Tensor, "B L C"],
         beyond: Float[Tensor, " C"],
         *parameters: Tensor,
     ) -> tuple[Float[Tensor, "B l D"], Float[Tensor, " D"]]:
-        batch, cells = values.shape[:2]
-        rows = torch.cat([beyond.expand(AHEAD, -1), values.flatten(0, 1)])
-        ctx.given = TapedLine((_Rows(rows),), batch, cells, _Tape())
+        batch, cells, channels = values.shape
+        rows = beyond.repeat(AHEAD + batch * (cells + 2 * beside), 1)
+        rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = values
+        ctx.given = TapedLine((_Rows(array(rows)),), batch, cells + 2 * beside, _Tape())
         ctx.found = network(ctx.given)
-        ctx.parameters = parameters
-        made = [part.rows for part in ctx.found.parts]
-        of_cells = torch.cat([rows[AHEAD:] for rows in made], 1)
-        return of_cells.unflatten(0, (batch, -1)), torch.cat([rows[0] for rows in made])
+        ctx.parameters, ctx.beside = parameters, beside
+        made = torch.cat([torch.from_numpy(part.rows) for part in ctx.found.parts], 1)
+        of_tasks = made[AHEAD:].unflatten(0, (batch, -1))
+        return of_tasks[:, beside : of_tasks.shape[1] - beside], made[0].clone()
 
     @staticmethod
     @once_differentiable
@@ -242,18 +238,18 @@ class _Applied(torch.autograd.Function):
         of_values: Float[Tensor, "B l D"],
         of_beyond: Float[Tensor, " D"],
     ) -> tuple[Tensor | None, ...]:
-        given: TapedLine = ctx.given
-        ahead = of_beyond.new_zeros(AHEAD, len(of_beyond))
-        ahead[0] = of_beyond
-        ctx.found.receive(torch.cat([ahead, of_values.flatten(0, 1)]))
+        given, found, beside = ctx.given, ctx.found, ctx.beside
+        batch, cells, channels = of_values.shape
+        rows = of_beyond.new_zeros(AHEAD + batch * (cells + 2 * beside), channels)
+        rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = of_values
+        rows[0] = of_beyond
+        found.receive(array(rows))
         for back in reversed(given.tape.steps):
             back()
-        grad = given.parts[0].taken()
-        inside = grad[AHEAD:].unflatten(0, (given.batch, given.cells))
-        of_parameters = given.tape.of_parameters
-        return (
-            None,
-            inside,
-            grad[:AHEAD].sum(0),
-            *(of_parameters.pop(id(parameter), None) for parameter in ctx.parameters),
-        )
+        grad = torch.from_numpy(given.parts[0].taken())
+        of_tasks = grad[AHEAD:].unflatten(0, (batch, given.cells))
+        before, inside, after = of_tasks.split([beside, given.cells - 2 * beside, beside], 1)
+        of_constant = grad[:AHEAD].sum(0) + before.sum((0, 1)) + after.sum((0, 1))
+        of_parameters = [given.tape.of_parameters.pop(id(p), None) for p in ctx.parameters]
+        tensors = (None if each is None else torch.from_numpy(each) for each in of_parameters)
+        return None, None, inside, of_constant, *tensors

@@ -7,7 +7,7 @@ import csv
 import math
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.nn import Parameter
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from convcnp.core.task import Task
@@ -39,7 +39,11 @@ from convcnp.training.evaluation import (
     fixed_tasks,
     log_likelihoods,
 )
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.training.machine import (
+    flushing_denormals,
+    keep_freed_memory,
+    multiplying_alone,
+)
 from convcnp.training.muon import Muon
 from convcnp.training.together import by_first, num_processes, summed
 
@@ -129,7 +133,7 @@ def train(
         run.restore()
     run.start_metrics()
     keep_freed_memory()
-    with flushing_denormals():
+    with flushing_denormals(), multiplying_alone():
         run.loop(source, validation or source, report)
     return run.finish()
 
@@ -165,6 +169,21 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     if settings.schedule == "constant":
         return warm * settings.learning_rate
     return warm * settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
+
+
+def clip(weights: Iterable[Parameter], largest: float) -> float:
+    """Shorten gradients that are longer together; most are not, and are not written again.
+
+    Returns:
+        The length that they had.
+    """
+    grads = [weight.grad for weight in weights if weight.grad is not None]
+    # Behind each other in one tensor: torch's own functions sort them first, which takes longer.
+    length = torch.cat([grad.flatten() for grad in grads]).norm().item()
+    if largest < length < math.inf:
+        for grad in grads:
+            grad.mul_(largest / (length + 1e-6))
+    return length
 
 
 def _optimizer(model: Model, settings: TrainingSettings) -> torch.optim.Optimizer:
@@ -244,11 +263,9 @@ class _Run:
         self.progress.losses.append(loss_value)
 
     def _clip(self, largest: float) -> None:
-        """Shorten the gradient where it is too long; most are not, and are not written again."""
-        norm = get_total_norm(w.grad for w in self.weights if w.grad is not None)
-        self._refuse_divergence("norm of the gradient", length := norm.item())
-        if length > largest:
-            clip_grads_with_norm_(self.weights, largest, norm)
+        """Shorten the gradient where it is too long, and refuse one without a length."""
+        length = clip(self.weights, largest)
+        self._refuse_divergence("norm of the gradient", length)
 
     def _share(self, task: Task) -> Task:
         """Return the tasks of a batch that this process predicts."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import torch
 
 from convcnp.errors import SettingError
+from convcnp.extras import import_extra
 
 # The parameters of glibc's `mallopt`, by their names in malloc.h.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
@@ -39,6 +40,18 @@ def flushing_denormals() -> Iterator[None]:
         yield
     finally:
         torch.set_flush_denormal(False)
+
+
+@contextmanager
+def multiplying_alone() -> Iterator[None]:
+    """Let compiled loops multiply on one thread: their matrices are too small to be shared.
+
+    They take SciPy's routines, which have as many threads as the machine has cores.
+    """
+    import_extra("scipy.linalg", "train")  # what is not loaded yet cannot be limited
+    limits = import_extra("threadpoolctl", "train").threadpool_limits
+    with limits(limits=1, user_api="blas"):
+        yield
 
 
 def check_half_precision() -> None:
