@@ -15,7 +15,7 @@ from benchmarks.timing import Finding, Times
 from convcnp import Task
 from convcnp.core.grid import Field
 from convcnp.models.convcnp import ConvCNP
-from convcnp.training.loop import clip
+from convcnp.training.clipping import clip
 from convcnp.training.machine import flushing_denormals, keep_freed_memory
 
 PRESETS = ("convcnp", "convcnpxl", "convcnp-ours")

@@ -16,7 +16,8 @@ CASES = {"lower": (0.0, INF), "upper": (-INF, 0.0), "both": (-2.0, 3.0)}
 def bounds_of(case, soft=1.0):
     lower, upper = CASES[case]
     soft = upper - lower if math.isfinite(upper - lower) else soft
-    return Bounds(lower, upper, torch.tensor([soft], dtype=torch.float64))
+    soft = torch.tensor([soft], dtype=torch.float64)
+    return Bounds(lower, upper, soft, 0.01 * soft)
 
 
 def predictive(case, mean=0.2, stddev=1.5):
@@ -70,7 +71,7 @@ def test_the_density_integrates_to_one_and_has_the_mean_and_the_spread(case):
 
 
 def test_far_from_a_bound_nothing_changes():
-    bounds = Bounds(0.0, INF, torch.ones(1))
+    bounds = Bounds(0.0, INF, torch.ones(1), torch.full((1,), 0.01))
     far = torch.tensor([[40.0]], dtype=torch.float64)
     torch.testing.assert_close(bounds.free(far), far)
 
@@ -82,6 +83,37 @@ def test_values_on_a_bound_are_finite_and_typical_distances_are_told():
     assert bounds.free(y[:3]).isfinite().all()
     assert Bounds.of(torch.zeros(3, 1), Limits(0.0)).soft.item() == 1.0
     assert Bounds.of(y, Limits(-1.0, 5.0)).soft.item() == 6.0
+
+
+def test_outputs_over_powers_of_ten_are_seen_by_their_logarithms():
+    """Outputs of one size are not: they are as typical as distances from the bound are."""
+    z = torch.randn(200, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.stack([(3 * z).exp(), 10 + z, (3 * z).exp(), z.abs()], 1)
+    y[50:, 2] = math.nan  # of fifty
+    bounds = Bounds.of(y, Limits(0.0))
+    largest, typical = y.nan_to_num(0).amax(0), y.nanmedian(0).values
+    assert (bounds.soft > 3 * typical).tolist() == [True, False, True, False]
+    assert bounds.soft[0] > largest[0] / 10
+    seen, logs = bounds.free(y)[:, 0], y[:, 0].log()
+    assert torch.corrcoef(torch.stack([seen, logs]))[0, 1] > 0.98
+    assert Bounds.of(y[:7], Limits(0.0)).soft[0] == y[:7, 0].median()  # of seven nothing is told
+
+
+class WithOutliers(GaussianPredictive):
+    """A Gaussian, of which one output in a hundred thousand lies ten times as far."""
+
+    def at_score(self, score, tolerance=0.0):
+        return self.mean + self.stddev * torch.where(score.abs() > 4.2, 10 * score, score)
+
+
+def test_moments_are_not_those_of_what_nobody_foresees():
+    full = torch.ones(1, 1, 1, dtype=torch.float64)
+    ordinary = predictive("lower", mean=-1.0, stddev=0.6)
+    base = WithOutliers(-1.0 * full, 0.6 * full, full > 0)
+    found = BoundedPredictive(base, ordinary.bounds)
+    torch.testing.assert_close(found.mean, ordinary.mean)
+    torch.testing.assert_close(found.stddev, ordinary.stddev)
+    assert found.at_score(5 * full) > 4 * ordinary.at_score(5 * full)
 
 
 def test_bounds_that_cannot_be_are_refused():

@@ -264,10 +264,16 @@ def test_the_preset_unet_continues_a_tight_grid_and_no_farther_than_it_has_to():
     assert (tight / long - 1).abs().max() > 1e-6
 
 
-@pytest.mark.parametrize("build", [simple, resnet])
-def test_networks_of_one_resolution_take_no_tight_grids(build):
-    assert not build().takes_tight_grids
-    assert not unet(padding="zeros").takes_tight_grids
+def test_tight_grids_are_for_networks_that_continue_them():
+    assert simple().takes_tight_grids
+    others = [simple(2), simple(padding="zeros"), resnet(), unet(padding="zeros")]
+    assert not any(cnn.takes_tight_grids for cnn in others)
+
+
+def test_where_a_grid_of_one_resolution_begins_does_not_matter():
+    cnn = lively(simple()).eval()
+    field = Field(torch.randn(1, 9, 2, dtype=torch.float64), torch.ones(2, dtype=torch.float64))
+    assert_equal(cnn(field, first=-3).values, cnn(field).values, 0)
 
 
 @pytest.mark.parametrize("margin", [0, 1, 2, 3])

@@ -333,9 +333,9 @@ class DividesByNumberOfPoints(ConvCNP):
 
 
 class ReadsGridIndex(SimpleCNN):
-    def forward(self, field: Field) -> Field:
+    def forward(self, field: Field, **options: int) -> Field:
         index = torch.arange(field.values.shape[1])[:, None]
-        return super().forward(Field(field.values + 0.01 * index, field.beyond))
+        return super().forward(Field(field.values + 0.01 * index, field.beyond), **options)
 
 
 class ForgetsWhatLiesBeyond(CNN):

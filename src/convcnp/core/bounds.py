@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,7 +17,10 @@ from convcnp.core.quadrature import QuadraturePredictive
 from convcnp.errors import SettingError
 
 _NEAREST = 0.01  # of what is typical: nearer to a bound, values are seen as if so far from it
+_WIDER, _TRIED = 3.0, 20  # what is near: so many times a typical distance, so many times
+_FEWEST, _GAIN = 8, 3.0  # outputs, and nats, for it to be more than that
 _FARTHEST, _NODES = 7.0, 113  # standard deviations that quadratures reach, and their nodes
+_TAIL, _STEP = 3.0, 0.25  # scores: where tails begin, and how it is told how they do
 _ROUGHLY = 1e-5  # of their scores
 _OUTPUTS_AT_ONCE = 2**20  # times nodes
 
@@ -67,17 +70,20 @@ class Bounds:
     r"""A lower bound of outputs, an upper one, or both, and a change of units that knows of none.
 
     With one bound, the distance :math:`d` from it becomes :math:`s \log(e^{d/s} - 1)`: far from the
-    bound nothing changes, near it distances are seen by their logarithm. With both, it is the
-    logit, with slope one in the middle.
+    bound nothing changes, near it distances are seen by their logarithm. What is near is told by
+    the outputs: a typical distance, or more where outputs then look more like a Gaussian's, up to
+    all of them, if they spread over powers of ten. With both, it is the logit, with slope one in
+    the middle.
 
     Args:
         lower: No output is smaller; minus infinity if there is no such bound.
         upper: No output is larger.
         soft: The distance :math:`s` of every channel, below which a bound is near; with both
             bounds, their distance.
+        nearest: The smallest distance of every channel that is told from none.
 
     Example:
-        >>> bounds = Bounds(0.0, math.inf, torch.ones(1))
+        >>> bounds = Bounds(0.0, math.inf, torch.ones(1), torch.full((1,), 0.01))
         >>> free = bounds.free(torch.tensor([[0.1], [30.0]]))
         >>> free.round(decimals=1).tolist(), bounds.bounded(free).round(decimals=1).tolist()
         ([[-2.3], [30.0]], [[0.1], [30.0]])
@@ -86,6 +92,7 @@ class Bounds:
     lower: float
     upper: float
     soft: Float[Tensor, " Dy"]
+    nearest: Float[Tensor, " Dy"]
 
     @classmethod
     def of(cls, y: Float[Tensor, "N Dy"], limits: Limits) -> Bounds:
@@ -98,12 +105,15 @@ class Bounds:
                 f"{int(outside.sum()) - 1:,} more outside; choose bounds that hold all values."
             )
         if math.isfinite(upper - lower):
-            return cls(lower, upper, torch.full(y.shape[1:], upper - lower, dtype=torch.float64))
+            apart = torch.full(y.shape[1:], upper - lower, dtype=torch.float64)
+            return cls(lower, upper, apart, _NEAREST / 2 * apart)
         away = (y - lower if math.isfinite(lower) else upper - y).double()
         typical = away.nanmedian(0).values
         smallest = torch.where(away > 0, away, torch.inf).amin(0)  # where most lie on the bound
-        soft = torch.where(typical > 0, typical, smallest)
-        return cls(lower, upper, torch.where(soft.isfinite(), soft, 1.0))
+        typical = torch.where(typical > 0, typical, smallest)
+        typical = torch.where(typical.isfinite(), typical, 1.0)
+        soft = [_softest(*channel) for channel in zip(away.unbind(1), typical, strict=True)]
+        return cls(lower, upper, torch.stack(soft), _NEAREST * typical)
 
     def free(self, y: Tensor) -> Tensor:
         """Return outputs as a model sees them, any number."""
@@ -111,8 +121,7 @@ class Bounds:
         if math.isfinite(self.lower) and math.isfinite(self.upper):
             share = ((y - self.lower) / self.soft).clamp(_NEAREST / 2, 1 - _NEAREST / 2)
             return 0.5 * (self.lower + self.upper) + self.soft / 4 * torch.logit(share)
-        away = (self._away(y) / self.soft).clamp(min=_NEAREST)
-        return self._back(self.soft * (away + torch.log(-torch.expm1(-away))))
+        return self._back(_freed(self._away(y).maximum(self.nearest), self.soft))
 
     def bounded(self, u: Tensor) -> Tensor:
         """Return what a model sees as outputs between the bounds."""
@@ -129,8 +138,7 @@ class Bounds:
         if math.isfinite(self.lower) and math.isfinite(self.upper):
             share = ((y - self.lower) / self.soft).clamp(_NEAREST / 2, 1 - _NEAREST / 2)
             return -torch.log(4 * share * (1 - share))
-        away = (self._away(y) / self.soft).clamp(min=_NEAREST)
-        return -torch.log(-torch.expm1(-away))
+        return _log_slope(self._away(y).maximum(self.nearest), self.soft)
 
     def _away(self, y: Tensor) -> Tensor:
         """Return distances from the only bound."""
@@ -138,6 +146,32 @@ class Bounds:
 
     def _back(self, away: Tensor) -> Tensor:
         return self.lower + away if math.isfinite(self.lower) else self.upper - away
+
+
+def _freed(away: Tensor, soft: Tensor) -> Tensor:
+    """Return distances from a bound as a model sees them."""
+    return away + soft * torch.log(-torch.expm1(-away / soft))
+
+
+def _log_slope(away: Tensor, soft: Tensor) -> Tensor:
+    return -torch.log(-torch.expm1(-away / soft))
+
+
+def _softest(away: Float[Tensor, " N"], typical: Float[Tensor, ""]) -> Float[Tensor, ""]:
+    """Return below which distance a bound is near, so that outputs look like a Gaussian's.
+
+    By the likelihood of all of them, their change of units included. Of few, or for little, it is
+    the typical distance.
+    """
+    known = away[~away.isnan()].maximum(_NEAREST * typical)
+    factors = [_WIDER**i for i in range(_TRIED) if _WIDER ** (i - 1) * typical < known.max()]
+    if len(known) < _FEWEST or len(factors) < 2:
+        return typical
+    tried = typical * known.new_tensor(factors)[:, None]  # (S, 1)
+    spread = _freed(known, tried).std(1, correction=0).clamp(min=1e-300)
+    likely = _log_slope(known, tried).sum(1) - len(known) * spread.log()
+    best = int(likely.argmax())
+    return tried[best, 0] if likely[best] > likely[0] + _GAIN else typical
 
 
 class BoundedPredictive(QuadraturePredictive):
@@ -159,9 +193,16 @@ class BoundedPredictive(QuadraturePredictive):
 
     def integrated(self) -> tuple[Tensor, Tensor]:
         """Return mean and variance, as means over normal scores."""
-        middle = self.at_score(torch.zeros(self.mask.shape, dtype=torch.float64))
+        middle, low, lower, high, higher = (
+            self.at_score(torch.full(self.mask.shape, score, dtype=torch.float64))
+            for score in (0.0, -_TAIL, -_TAIL - _STEP, _TAIL, _TAIL + _STEP)
+        )
         first, second = torch.zeros_like(middle), torch.zeros_like(middle)
-        for _, y, weight in self._nodes:
+        for z, y, weight in self._nodes:
+            # Tails go on as they begin: an outlier that nobody foresees, seen by its logarithm,
+            # would be all that the moments tell.
+            y = torch.where(z < -_TAIL, low + (-_TAIL - z) / _STEP * (lower - low), y)
+            y = torch.where(z > _TAIL, high + (z - _TAIL) / _STEP * (higher - high), y)
             first = first + (weight * (y - middle)).sum(0)
             second = second + (weight * (y - middle) ** 2).sum(0)
         return middle + first, (second - first**2).clamp(min=0)
@@ -209,7 +250,9 @@ class BoundedPredictive(QuadraturePredictive):
 
     def to(self, device: torch.device | str) -> BoundedPredictive:
         """Move every tensor to a device."""
-        bounds = Bounds(self.bounds.lower, self.bounds.upper, self.bounds.soft.to(device))
+        bounds = replace(
+            self.bounds, soft=self.bounds.soft.to(device), nearest=self.bounds.nearest.to(device)
+        )
         return BoundedPredictive(self.base.to(device), bounds)
 
     def _likely(self) -> Tensor:

@@ -92,6 +92,7 @@ class SimpleCNN(CNN):
             )
         self.channels_in, self.channels_out = channels[0], channels[-1]
         self.multiple = 1
+        self.takes_tight_grids = self.goes_along_lines
         self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
         self.layers = nn.ModuleList(
             Convolution(
@@ -101,16 +102,20 @@ class SimpleCNN(CNN):
         )
 
     def forward(self, field: Field, **options: int) -> Field:
-        """Map a field to a field on the same grid."""
+        """Map a field to a field on the same grid; options are those of `layers_forward`."""
         if self.training and self.goes_along_lines and Line.takes(field) and tape.takes(field):
             # Half of what the layers see: from farther away nothing comes back to the grid.
             return tape.applied(self.along, field, self.parameters(), self.receptive_radius // 2)
         return super().forward(field, **options)
 
     def layers_forward(
-        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
+        self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"], *, first: int | None = None
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
-        """Apply the layers one after the other."""
+        """Apply the layers one after the other.
+
+        Args:
+            first: Where the grid begins does not matter: cells of all layers are equally wide.
+        """
         image = Image(h, beyond)
         return self._wider(image) if self.goes_along_lines else self.along(image)
 

@@ -79,11 +79,8 @@ def multiply_back(
     read_by: ndarray,  # (R k,), numbers of rows that are made of a row
     back: ndarray,  # (k m D, r C)
     parts: tuple[ndarray, ...],  # (R, c) each, side by side (R, r C)
-    of_rows: ndarray,  # (R, r C)
-    of_matrix: ndarray,  # (r C, k m D), zero
-    of_bias: ndarray,  # (D,)
-) -> None:
-    """Find the gradients of what was read, of the matrix and of the bias.
+) -> tuple[ndarray, ndarray, ndarray]:
+    """Return the gradients of what was read (R, r C), of the matrix (r C, k m D) and of rows' bias.
 
     Those of the constant are summed up.
     """
@@ -96,12 +93,13 @@ def multiply_back(
             value = 0.0 if is_cut and made[column] <= 0.0 else row[column]
             written[column] = value
             total[column] += value
-    of_bias[:] = total.reshape(-1, of_bias.shape[0]).sum(0)
     constant = np.zeros((rows, long), given.dtype)
     for i in range(reads.shape[0]):
         if reads[i] == 0:
             constant[i % rows] += given[i // rows]
     near = np.empty((SOME, rows * long), given.dtype)
+    of_rows = np.empty((parts[0].shape[0], back.shape[1]), given.dtype)
+    of_matrix = np.zeros((back.shape[1], back.shape[0]), given.dtype)
     product = np.empty_like(of_matrix)
     for start in range(0, of_rows.shape[0], SOME):
         some = near[: min(SOME, of_rows.shape[0] - start)]
@@ -118,6 +116,7 @@ def multiply_back(
             np.dot(part[start : start + SOME].T, some, of_part)
             first += part.shape[1]
         of_matrix += product
+    return of_rows, of_matrix, total
 
 
 def collect(

@@ -162,17 +162,15 @@ class _Layer:
         """Find the gradients of what was read, of the weight and of the bias."""
         tape, conv, weight = self.line.tape, self.kernel.conv, self.kernel.arrays()[0]
         reads, read_by, meets = self.reading.indices
-        of_rows = np.empty((len(self.parts[0]), self.matrix_back.shape[1]), weight.dtype)
-        of_matrix = np.zeros((of_rows.shape[1], len(self.matrix_back)), weight.dtype)
-        of_weight, of_bias = np.zeros_like(weight), np.empty(len(weight), weight.dtype)
-        compiled(loops.multiply_back)(
-            *(self._grad(), self.found, self.activation == "relu", reads, read_by),
-            *(self.matrix_back, self.parts, of_rows, of_matrix, of_bias),
+        of_weight = np.zeros_like(weight)
+        is_cut = self.activation == "relu"
+        of_rows, of_matrix, of_bias = compiled(loops.multiply_back)(
+            self._grad(), self.found, is_cut, reads, read_by, self.matrix_back, self.parts
         )
         compiled(loops.collect)(of_matrix, meets, self.reading.shape[2], of_weight)
         tape.receive(conv.weight, of_weight[:, :, None])
         assert conv.bias is not None
-        tape.receive(conv.bias, of_bias)
+        tape.receive(conv.bias, of_bias.reshape(-1, len(weight)).sum(0).astype(weight.dtype))
         self.line.receive(of_rows.reshape(-1, weight.shape[1]))
 
     def _grad(self) -> ndarray:

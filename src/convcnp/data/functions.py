@@ -15,7 +15,7 @@ from convcnp.core.predictive import GaussianPredictive, Predictive
 from convcnp.core.task import Task
 from convcnp.core.units import AsIs, Normaliser
 from convcnp.data.source import Familiar, Part
-from convcnp.data.waves import LEFT_OUT, Waves
+from convcnp.data.waves import LEFT_OUT, Waves, waves_of
 from convcnp.errors import SettingError, check_positive
 from convcnp.models.gaussian_process import EQ, GaussianProcess, Kernel
 
@@ -140,7 +140,7 @@ class GPSource(FunctionSource):
         # A subclass of the kernel may be another kernel.
         if not self.takes_waves or type(self.kernel) is not EQ or self.dim_x != 1:
             return None
-        waves = Waves(self.kernel.length_scale, self.high - self.low)
+        waves = waves_of(self.kernel.length_scale, self.high - self.low)
         if waves.count >= self.max_points or self.jitter > LEFT_OUT:
             return None
         is_within = bool(((x >= self.low) & (x <= self.high)).all())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
@@ -11,6 +12,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 LEFT_OUT = 1e-12  # of the variance, by leaving out all further waves
+
+
+@lru_cache(maxsize=16)
+def waves_of(length_scale: float, span: float) -> Waves:
+    """Return the same waves again and again: what they have in common is found once."""
+    return Waves(length_scale, span)
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class Waves:
     length_scale: float
     span: float
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many waves there are, the constant among them."""
         return math.ceil(_vanishing() / self._rate) + 1
@@ -50,7 +57,7 @@ class Waves:
         """Draw one function per task and channel and return its values at the inputs."""
         shape = (self.count, len(x), channels, 2)
         parts = torch.randn(shape, dtype=torch.float64, generator=generator)
-        weights = torch.view_as_complex(parts).numpy() * self._deviations()[:, None, None]
+        weights = torch.view_as_complex(parts).numpy() * self._deviations
         wave = np.exp(1j * self._rate / self.length_scale * x.detach().double().numpy())
         values = np.zeros((*x.shape[:2], channels), dtype=complex)
         for weight in weights[::-1, :, None]:  # by Horner's rule: (B, 1, Dy) each
@@ -58,13 +65,14 @@ class Waves:
             values += weight
         return torch.from_numpy(np.ascontiguousarray(values.real))
 
-    def _deviations(self) -> Float[np.ndarray, " J"]:
+    @cached_property
+    def _deviations(self) -> Float[np.ndarray, "J 1 1"]:
         """Return the standard deviation of either part of every wave's weight."""
         variances = np.exp(-0.5 * (self._rate * np.arange(self.count)) ** 2)
         variances[0] /= 2
-        return np.sqrt(math.sqrt(2 / math.pi) * self._rate * variances)
+        return np.sqrt(math.sqrt(2 / math.pi) * self._rate * variances)[:, None, None]
 
-    @property
+    @cached_property
     def _rate(self) -> float:
         """Of the slowest wave: radians in a length scale."""
         return 2 * math.pi / (self.span / self.length_scale + _vanishing())

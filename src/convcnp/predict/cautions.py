@@ -180,8 +180,8 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
 def seems_positive(y: np.ndarray) -> bool:
     """Tell whether no value is negative, and many are as near to zero as they are to each other.
 
-    Not so of values over powers of ten, all above zero: models see their logarithms, and a bound
-    would stretch what is small.
+    Not so of values over powers of ten, all above zero: models see their logarithms, and keep them
+    there.
 
     Example:
         >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))

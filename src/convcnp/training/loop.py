@@ -7,7 +7,7 @@ import csv
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,6 @@ from pydantic import (
     PositiveFloat,
     PositiveInt,
 )
-from torch.nn import Parameter
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from convcnp.core.task import Task
@@ -33,6 +32,7 @@ from convcnp.extras import import_extra
 from convcnp.models.base import Model
 from convcnp.storage import read_tensors, write_atomically, write_tensors
 from convcnp.training.checkpoint import BEST, CHECKPOINT, Progress, RunState
+from convcnp.training.clipping import clip
 from convcnp.training.evaluation import (
     TRAINING_SEEDS,
     VALIDATION_SEEDS,
@@ -169,21 +169,6 @@ def learning_rate(settings: TrainingSettings, step: int) -> float:
     if settings.schedule == "constant":
         return warm * settings.learning_rate
     return warm * settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / settings.steps))
-
-
-def clip(weights: Iterable[Parameter], largest: float) -> float:
-    """Shorten gradients that are longer together; most are not, and are not written again.
-
-    Returns:
-        The length that they had.
-    """
-    grads = [weight.grad for weight in weights if weight.grad is not None]
-    # Behind each other in one tensor: torch's own functions sort them first, which takes longer.
-    length = torch.cat([grad.flatten() for grad in grads]).norm().item()
-    if largest < length < math.inf:
-        for grad in grads:
-            grad.mul_(largest / (length + 1e-6))
-    return length
 
 
 def _optimizer(model: Model, settings: TrainingSettings) -> torch.optim.Optimizer:
