@@ -236,3 +236,20 @@ def test_a_copied_layer_has_a_kernel_of_its_own():
         copied.conv.weight.mul_(2)
         assert (copied(line).rows - before).abs().max() > 0.1
         assert_equal(layer(line).rows, before, 0)
+
+
+def test_loops_see_the_weights_that_a_layer_has():
+    """Of a copy, and after they were replaced, as well."""
+    conv = torch.nn.Conv2d(2, 3, (1, 5))
+    kernel = Kernel(conv)
+    first = kernel.arrays()
+    assert kernel.arrays() is first
+    twin = copy.deepcopy(kernel)
+    conv.weight.data = conv.weight.data.clone()
+    for each in (kernel, twin):
+        with torch.no_grad():
+            each.conv.weight.fill_(7.0)
+            each.conv.bias.fill_(8.0)
+        weight, bias = each.arrays()
+        assert (weight == 7).all() and weight.shape == (3, 2, 5)
+        assert (bias == 8).all()

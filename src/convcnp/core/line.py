@@ -98,16 +98,19 @@ class Kernel:
     def __init__(self, conv: nn.Conv2d) -> None:
         self.conv, self.size = conv, conv.kernel_size[1]
         self._kept: dict[tuple[int, int, int], tuple[object, Tensor, Tensor]] = {}
-        self._seen: tuple[tuple[int, int], tuple[ndarray, ndarray]] | None = None
+        self._arrays: tuple[ndarray, ndarray] | None = None
 
     def arrays(self) -> tuple[ndarray, ndarray]:
         """Return the weights (D, C, K) and the bias (D,) as loops take them: the same memory."""
         weight, bias = self.conv.weight, self.conv.bias
         assert bias is not None
-        if self._seen is None or self._seen[0] != (weight.data_ptr(), bias.data_ptr()):
-            own = array(weight)[:, :, 0], array(bias)
-            self._seen = (weight.data_ptr(), bias.data_ptr()), own
-        return self._seen[1]
+        # By where they lie: those of a copy of a network are copies too.
+        if self._arrays is None or [*map(_address, self._arrays)] != [
+            weight.data_ptr(),
+            bias.data_ptr(),
+        ]:
+            self._arrays = array(weight)[:, :, 0], array(bias)
+        return self._arrays
 
     def matrix(self, reading: Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
         """Return the matrix and the bias of rows, without a gradient."""
@@ -121,6 +124,11 @@ class Kernel:
             found = (state, reading.matrix(weight), bias.repeat(reading.shape[2]))
             self._kept[reading.shape] = found
         return found[1:]
+
+
+def _address(numbers: ndarray) -> int:
+    address: int = numbers.__array_interface__["data"][0]
+    return address
 
 
 def _numbers(function: Callable[..., Tensor], *arguments: Tensor) -> Tensor:
