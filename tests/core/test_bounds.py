@@ -120,6 +120,8 @@ def test_bounds_that_cannot_be_are_refused():
     y = torch.tensor([[1.0], [-2.0], [-3.0]])
     with pytest.raises(SettingError, match="from 0 to inf, got -2 and 1 more outside"):
         Bounds.of(y, Limits(0.0))
+    with pytest.raises(SettingError, match="got -2 outside"):
+        Bounds.of(y[:2], Limits(0.0))
     with pytest.raises(SettingError, match="lower bound below the upper one, got 3 and 3"):
         Limits.given(3.0, 3.0)
     with pytest.raises(SettingError, match="got both, 1 and positive"):

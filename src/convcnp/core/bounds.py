@@ -100,9 +100,11 @@ class Bounds:
         lower, upper = limits
         outside = (y < lower) | (y > upper)
         if outside.any():
+            others = int(outside.sum()) - 1
+            more = f" and {others:,} more" if others else ""
             raise SettingError(
-                f"Expected values from {lower:g} to {upper:g}, got {y[outside][0].item():g} and "
-                f"{int(outside.sum()) - 1:,} more outside; choose bounds that hold all values."
+                f"Expected values from {lower:g} to {upper:g}, got {y[outside][0].item():g}{more} "
+                "outside; choose bounds that hold all values."
             )
         if math.isfinite(upper - lower):
             apart = torch.full(y.shape[1:], upper - lower, dtype=torch.float64)
