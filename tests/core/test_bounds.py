@@ -83,6 +83,10 @@ def test_values_on_a_bound_are_finite_and_typical_distances_are_told():
     assert bounds.free(y[:3]).isfinite().all()
     assert Bounds.of(torch.zeros(3, 1), Limits(0.0)).soft.item() == 1.0
     assert Bounds.of(y, Limits(-1.0, 5.0)).soft.item() == 6.0
+    nothing = torch.full((3, 1), math.nan, dtype=torch.float64)
+    assert Bounds.of(nothing, Limits(0.0)).soft.item() == 1.0
+    alike = torch.full((20, 1), 5.0, dtype=torch.float64)
+    assert Bounds.of(alike, Limits(0.0)).soft.item() == 5.0
 
 
 def test_outputs_over_powers_of_ten_are_seen_by_their_logarithms():

@@ -166,9 +166,9 @@ def _softest(away: Float[Tensor, " N"], typical: Float[Tensor, ""]) -> Float[Ten
     the typical distance.
     """
     known = away[~away.isnan()].maximum(_NEAREST * typical)
-    factors = [_WIDER**i for i in range(_TRIED) if _WIDER ** (i - 1) * typical < known.max()]
-    if len(known) < _FEWEST or len(factors) < 2:
+    if len(known) < _FEWEST or known.min() == known.max():
         return typical
+    factors = [_WIDER**i for i in range(_TRIED) if _WIDER ** (i - 1) * typical <= known.max()]
     tried = typical * known.new_tensor(factors)[:, None]  # (S, 1)
     spread = _freed(known, tried).std(1, correction=0).clamp(min=1e-300)
     likely = _log_slope(known, tried).sum(1) - len(known) * spread.log()
