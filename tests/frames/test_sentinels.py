@@ -6,7 +6,12 @@ import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.columns import Columns, choose_columns
-from convcnp.frames.sentinels import missing_cells, without_sentinels
+from convcnp.frames.sentinels import (
+    _looks_made_up,
+    _may_look_made_up,
+    missing_cells,
+    without_sentinels,
+)
 from convcnp.frames.series import SeriesTable
 
 LEVELS = [3.5, 4.0, 4.25, 5.0, 3.75, 4.5]
@@ -67,3 +72,13 @@ def test_a_column_of_named_values_alone_is_empty():
     frame = pd.DataFrame({"t": range(2), "v": [-1, -1]})
     with pytest.raises(TableError, match="every cell is missing"):
         SeriesTable.of(frame, Columns(("v",), time="t", missing=("-1",)))
+
+
+def test_few_numbers_are_looked_at_one_by_one_and_all_that_look_made_up_among_them():
+    generator = np.random.default_rng(3)
+    measured = generator.normal(size=20_000) * 10 ** generator.uniform(-3, 12, 20_000)
+    made_up = [float(f"{d * n}e{e}") for d in "789" for n in range(1, 9) for e in range(-6, 6)]
+    numbers = np.array([*measured, *made_up, *np.round(measured, 1), 0.0, 9.96921e36, 1e20, -32768])
+    may = _may_look_made_up(numbers)
+    assert all(may[[_looks_made_up(number) for number in numbers.tolist()]])
+    assert may[: len(measured)].mean() < 0.1

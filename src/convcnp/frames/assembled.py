@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.compact import dates_of_numbers, holds_compact_dates
 from convcnp.frames.kinds import (
     is_date,
     is_duration,
@@ -17,7 +18,7 @@ from convcnp.frames.kinds import (
     parsed_durations,
     whole_years,
 )
-from convcnp.frames.time_axis import dates_of_numbers, holds_compact_dates, is_day_first
+from convcnp.frames.time_axis import is_day_first
 
 JOINT = "+"  # between the names of parts
 _ROLES = {

@@ -11,6 +11,7 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import joined_name
+from convcnp.frames.compact import holds_compact_dates, holds_compact_days
 from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
 from convcnp.frames.names import (
     PLACE_NAMES,
@@ -21,7 +22,6 @@ from convcnp.frames.names import (
     names_series,
     numbers_series,
 )
-from convcnp.frames.time_axis import holds_compact_dates, holds_compact_days
 
 _YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
 _MOST = 0.5  # of the rows

@@ -131,16 +131,6 @@ def refuse_first(
         )
 
 
-def compact_dates(column: pd.Series, written: str) -> pd.Series:
-    """Read numbers as dates of a format such as %Y%m%d, NaT where they are none."""
-    if "." in written:  # two digits behind the point: 2020.1 is October
-        column, written = (100 * column.astype("float64")).round(), written.replace(".", "")
-    texts = column.astype("Int64").astype("string")
-    if written.endswith("%V"):
-        texts, written = texts + "1", f"{written}%u"  # a week begins with its Monday
-    return pd.to_datetime(texts, format=written, errors="coerce")
-
-
 def parsed_durations(column: pd.Series) -> pd.Series:
     """Parse durations, NaT where it is impossible; clock times are those since midnight."""
     texts = column.astype("string").str.strip().str.replace(_DOTTED, r"\1:\2:\3", regex=True)

@@ -11,9 +11,9 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
+from convcnp.frames.compact import holds_compact_days
 from convcnp.frames.kinds import is_numeric
 from convcnp.frames.names import PLACE_NAMES, counts_rows, listed, numbers_series, words_of
-from convcnp.frames.time_axis import holds_compact_days
 
 _ENOUGH_MONTHS = 6  # columns named after different ones
 _FLAG_WORDS = {"qc", "qa", "qf", "flag", "flags", "quality", "status"}

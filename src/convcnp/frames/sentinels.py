@@ -15,6 +15,8 @@ NONE = "none"  # named, it says that no number stands for a missing value
 _LIMITS = (-(2.0**15), 2.0**15 - 1, -(2.0**31), 2.0**31 - 1)  # of whole numbers of 16 and 32 bits
 _HUGE = 1e19  # larger numbers, repeated, are no measurements
 _REPEATED = {"9": 2, "8": 3, "7": 3}  # how many of a digit look made up
+_LEAST = 1.0  # what is less does not look made up
+_ROUNDING = 6e-9  # of two digits with eight behind them, a little more than half of the last
 _FEWEST = 2  # times that a number is repeated
 _OUTERMOST = 3  # numbers at either end
 _VERY_FAR = 10.0  # ranges of the others
@@ -98,6 +100,7 @@ def _notice(values: np.ndarray, fewest: int = _FEWEST, far: float = 1.0) -> list
     is_repeated = counts >= fewest
     looks = is_repeated.copy()
     looks[:_OUTERMOST] = looks[-_OUTERMOST:] = True  # what is there once may stand among them
+    looks &= _may_look_made_up(found)
     looks[looks] = [_looks_made_up(number) for number in found[looks].tolist()]
     others = found[~looks]
     if not looks.any() or not len(others):
@@ -107,6 +110,14 @@ def _notice(values: np.ndarray, fewest: int = _FEWEST, far: float = 1.0) -> list
     is_far = (found > high + far * width) | (found < low - far * width)
     noticed = looks & is_far  # beside one that is repeated, others are what they seem
     return found[noticed].tolist() if (noticed & is_repeated).any() else []
+
+
+def _may_look_made_up(numbers: np.ndarray) -> np.ndarray:
+    """Tell which numbers begin with one digit twice, or are limits: few, of many measurements."""
+    size = np.abs(numbers)
+    beginning = size / 10 ** (np.floor(np.log10(size.clip(_LEAST))) - 1)  # two digits, and the rest
+    begins_so = np.isin(np.floor(beginning + _ROUNDING), [11 * int(d) for d in _REPEATED])
+    return begins_so | (size >= _HUGE) | np.isin(numbers, _LIMITS)
 
 
 def _looks_made_up(number: float) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.compact import EXAMPLES, compact_dates, compact_format
 from convcnp.frames.kinds import (
     DATE,
-    compact_dates,
     is_duration,
     is_numeric,
     numbers,
@@ -24,32 +24,8 @@ from convcnp.frames.kinds import (
 
 _ZONE_NAME = r"\d (?:[A-Z]{2,5}|[A-Z][a-z]+/[A-Z]\w+)\s*$"  # 2020-01-31 18:30 CET
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
-# Dates written as whole numbers.
-_DAYS, _MONTHS, _DAYS_OF_YEAR, _WEEKS = "%Y%m%d", "%Y%m", "%Y%j", "%G%V"
-_CLOCKS = ("%Y%m%d%H", "%Y%m%d%H%M", "%Y%m%d%H%M%S")
-_WRITTEN = {  # by what follows the year
-    **{_DAYS: 10**4, _MONTHS: 10**2, _DAYS_OF_YEAR: 10**3, _WEEKS: 10**2},
-    **{_CLOCKS[0]: 10**6, _CLOCKS[1]: 10**8, _CLOCKS[2]: 10**10},
-}
-_TELLING = 10  # numbers, across a new year, in which days or weeks of years differ from others
-_DOTTED = "%Y.%m"  # months written as 2020.01 to 2020.12
 _UNEVEN = 5.0  # times the usual step
 _SEVERAL = 1.5  # rows with the same date
-_ROUNDING = 0.02  # hundredths, by which these are off in single precision
-_PARTS = {
-    **{"Y": "year", "m": "month", "d": "day", "H": "hour", "M": "minute", "S": "second"},
-    **{"j": "day of the year", "G": "year", "V": "week"},
-}
-_EXAMPLES = {
-    _DAYS: "a date such as 20200131",
-    _MONTHS: "a month such as 202001",
-    _DAYS_OF_YEAR: "a day of a year such as 2020031",
-    _WEEKS: "a week such as 202005",
-    _CLOCKS[0]: "an hour such as 2020013118",
-    _CLOCKS[1]: "a time such as 202001311830",
-    _CLOCKS[2]: "a time such as 20200131183000",
-    _DOTTED: "a month such as 2020.01",
-}
 _UNITS = {  # in seconds; a month is a twelfth of a year
     "years": 365.2425 * 86_400,
     "months": 365.2425 * 7_200,
@@ -77,7 +53,7 @@ class TimeAxis:
     @classmethod
     def of(cls, column: pd.Series) -> TimeAxis:
         """Describe a column of times."""
-        day_first, compact = is_day_first(column), _compact_format(column)
+        day_first, compact = is_day_first(column), compact_format(column)
         parsed = _parsed_times(column, day_first, compact)
         if parsed.dtype.kind == "m":
             return cls(parsed.dtype, pd.Timedelta(0))
@@ -222,7 +198,7 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
             return values
         dates = compact_dates(values, compact)
         is_bad = (dates.isna() & column.notna()).to_numpy()
-        example = _EXAMPLES[compact]
+        example = EXAMPLES[compact]
         refuse_first(is_bad, column, str(column.name), example)
         return dates
     if is_duration(column):
@@ -236,74 +212,6 @@ def _parsed_times(column: pd.Series, day_first: bool = False, compact: str = "")
         expected += " with its zone, if any, as UTC or an offset such as +01:00,"
     refuse_first(is_bad, column, str(column.name), expected)
     return parsed
-
-
-def holds_compact_dates(column: pd.Series) -> bool:
-    """Tell whether whole numbers are dates written like 20200213, or months like 202002."""
-    return bool(number_format(column))
-
-
-def holds_compact_days(column: pd.Series) -> bool:
-    """Tell whether whole numbers are days written like 20200213, or times: chance gives no others.
-
-    Example:
-        >>> holds_compact_days(pd.Series([20200228, 20200229])), holds_compact_days(pd.Series([7]))
-        (True, False)
-    """
-    return column.nunique() > 1 and number_format(column) in (_DAYS, *_CLOCKS)
-
-
-def dates_of_numbers(column: pd.Series) -> pd.Series:
-    """Read whole numbers that are dates, such as 20200213 or 202002, NaT where cells are missing.
-
-    Example:
-        >>> dates_of_numbers(pd.Series([20200229])).dt.day_name().tolist()
-        ['Saturday']
-    """
-    return compact_dates(pd.to_numeric(column), number_format(column))
-
-
-def _compact_format(column: pd.Series) -> str:
-    """Return the format of dates that are written as whole numbers, and say so."""
-    found = number_format(column)
-    if found:
-        first = float(column.dropna().iloc[0])
-        shown = (
-            f"Numbers such as {first:.2f}"
-            if found == _DOTTED
-            else f"Whole numbers such as {first:.0f}"
-        )
-        parts = ", ".join(_PARTS[letter] for letter in found if letter in _PARTS)
-        warnings.warn(
-            f"{shown} in {column.name!r} are read as dates: {parts}.",
-            ConvCNPWarning,
-            stacklevel=4,
-        )
-    return found
-
-
-def number_format(column: pd.Series) -> str:
-    """Return the format that every one of some whole numbers could be a date in, if there is."""
-    if column.dtype.kind in "mM" or not is_numeric(column) or not column.notna().any():
-        return ""
-    values = pd.to_numeric(column.dropna(), errors="coerce")
-    for written, zeros in _WRITTEN.items():
-        is_whole = (values.between(1500 * zeros, 2501 * zeros) & (values % 1 == 0)).all()
-        # A single number of six digits is no more likely to be a month than a number.
-        is_told = written == _DAYS or values.nunique() > 2
-        if written in (_DAYS_OF_YEAR, _WEEKS):
-            is_told = values.nunique() >= _TELLING and (values // zeros).nunique() > 1
-        if is_whole and is_told and compact_dates(values, written).notna().all():
-            return written
-    return _DOTTED if _are_dotted_months(values) else ""
-
-
-def _are_dotted_months(values: pd.Series) -> bool:
-    """Tell numbers such as 2020.01 to 2020.12 from years with a fraction, by at least a year."""
-    hundredths = 100 * values
-    is_month = (hundredths - hundredths.round()).abs() < _ROUNDING
-    is_month &= values.between(1500, 2501) & hundredths.round().mod(100).between(1, 12)
-    return bool(is_month.all()) and values.nunique() >= 12
 
 
 def is_day_first(column: pd.Series) -> bool:

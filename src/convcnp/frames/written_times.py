@@ -12,8 +12,9 @@ from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import is_compact_clock, parts_of, role_in
+from convcnp.frames.compact import holds_compact_dates, number_format
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates
-from convcnp.frames.time_axis import holds_compact_dates, is_day_first, number_format
+from convcnp.frames.time_axis import is_day_first
 
 _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
