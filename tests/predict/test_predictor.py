@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import xarray as xr
 
 import convcnp
@@ -321,3 +322,9 @@ def test_a_gap_that_nothing_carries_through_is_told_beside_the_answer(has_rhythm
     texts = [*answer.attrs["warnings"], *(str(each.message) for each in said)]
     told = [text for text in texts if "too long to bridge" in text]
     assert len(told) == (0 if has_rhythm else 2)
+
+
+@torch.inference_mode()
+def test_weights_loaded_where_nothing_is_trained_may_be_kept_in_other_shapes(general, tmp_path):
+    general.save(tmp_path)
+    assert not any(weight.is_inference() for weight in convcnp.load(tmp_path).model.parameters())

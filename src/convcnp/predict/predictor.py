@@ -85,6 +85,7 @@ class Predictor:
         )
 
     @classmethod
+    @torch.inference_mode(False)  # what is made of weights in it cannot be kept
     def read(cls, name: str, weights: Path, description: Path) -> Predictor:
         """Read trained weights, and the result of the run they come from."""
         try:
