@@ -96,6 +96,22 @@ def test_without_gradients_nothing_changes_but_what_is_needed_nowhere_else(activ
     assert_equal(image.h, before, 0)
 
 
+@pytest.mark.parametrize(("step", "stride"), [("same", 1), ("halved", 2), ("doubled", 1)])
+@pytest.mark.parametrize("kernel_size", [1, 3, 5, 7])
+@pytest.mark.parametrize("cells", [1, 2, 3, 8, 13])
+def test_without_gradients_only_the_ends_of_a_line_are_told_what_lies_beyond(
+    step, stride, kernel_size, cells
+):
+    options = {"kernel_size": kernel_size, "padding": "unobserved", "stride": stride}
+    layer = lively(Convolution(1, 2, 3, **options))
+    image = Image(drawn(2, 2, 1, cells), drawn(2, seed=1))
+    expected = layer(image, step)
+    with torch.no_grad():
+        found = layer(image, step)
+    assert_equal(found.h, expected.h.detach(), 1e-12)
+    assert_equal(found.beyond, expected.beyond.detach(), 0)
+
+
 def test_what_lies_beyond_a_ring_is_its_other_side():
     image = torch.arange(6.0).view(1, 2, 3, 1)
     around = wrapped(image, 1, 2)[0, ..., 0]

@@ -154,14 +154,21 @@ class Convolution(nn.Module):
         if not isinstance(field, Image):
             return field.convolved(self._kernel, self.activation, step, rim)
         conv = self.conv  # a module looks up its parts anew each time, slowly
-        weight, bias = conv.weight, conv.bias
+        weight, bias, reach = conv.weight, conv.bias, conv.kernel_size[1] // 2
         assert bias is not None
         h, beyond = field.h if rim is None else field.around(rim), field.beyond
         response = torch.addmv(bias, weight.sum((2, 3)), beyond)
-        if self.padding == "unobserved":
+        convolved = self._doubled if step == "doubled" else self._convolved
+        if self.padding != "unobserved":
+            h = convolved(h, bias)
+        elif self.dim == 1 and not torch.is_grad_enabled():
+            # Only cells at the ends feel what lies beyond: the others need not be read for it.
+            nothing = beyond.view(-1, 1, 1).expand(1, -1, 1, 4 * reach + 2 + h.shape[3] % 2)
+            lacking = response.view(-1, 1, 1) - convolved(nothing, bias)
+            h = _at_ends_plus(convolved(h, bias), lacking, reach)
+        else:
             # Adding the negative: the gradient of a subtraction would negate a whole field.
-            h, bias = h + (-beyond).view(-1, 1, 1), response
-        h = self._doubled(h, bias) if step == "doubled" else self._convolved(h, bias)
+            h = convolved(h + (-beyond).view(-1, 1, 1), response)
         if self.activation is None:
             return Image(h, response)
         return Image(_activated(h, self.activation), _ACTIVATIONS[self.activation](response))
@@ -191,6 +198,16 @@ class Convolution(nn.Module):
         h = functional.conv2d(h, weight, bias.repeat(2), padding=(0, weight.shape[3] // 2))
         pairs = h.movedim(1, -1)  # (B, 1, W, 2 D)
         return pairs.reshape(*pairs.shape[:2], -1, len(bias)).movedim(-1, 1)
+
+
+def _at_ends_plus(
+    h: Float[Tensor, "B D 1 W"], further: Float[Tensor, "1 D 1 V"], cells: int
+) -> Float[Tensor, "B D 1 W"]:
+    """Add the outermost cells of a line to those of every other, in place."""
+    wide, many = h.shape[3], min(cells, h.shape[3])
+    h[..., :many] += further[..., :many]
+    h[..., wide - many :] += further[..., further.shape[3] - many :]
+    return h
 
 
 def _activated(h: Float[Tensor, "B D H W"], activation: Activation) -> Float[Tensor, "B D H W"]:
