@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations, product
 
 import numpy as np
@@ -27,8 +28,9 @@ class Sampling:
     """When a series was observed, at increasing times in gaps."""
 
     times: Float[np.ndarray, " n"]
+    _sharpest: dict[float, float] = field(default_factory=dict)  # by period: most are asked again
 
-    @property
+    @cached_property
     def span(self) -> float:
         """Return the time from the first observation to the last, at least a gap."""
         return max(float(self.times[-1] - self.times[0]), 1.0)
@@ -41,6 +43,11 @@ class Sampling:
         :math:`\delta`, are to be correlated by :math:`1 / e` at least,
         :math:`a \le 1 / (2 \sin^2 \pi \delta)`.
         """
+        if period not in self._sharpest:
+            self._sharpest[period] = self._told(period)
+        return self._sharpest[period]
+
+    def _told(self, period: float) -> float:
         first = max(len(self.times) - _SEEN, 0) // 2
         phases = np.sort(self.times[first : first + _SEEN] / period % 1)
         apart = np.sort(np.diff(phases, append=phases[0] + 1))

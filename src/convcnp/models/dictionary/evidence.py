@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -41,6 +42,17 @@ class Prior:
                 f"{self.trends} and shares = {self.shares}."
             )
 
+    @cached_property
+    def logarithms(self) -> Float[Tensor, "2 t"]:
+        """Return the logarithms of the trends, and of their shares."""
+        return torch.tensor([self.trends, self.shares], dtype=torch.float64).log()
+
+    @lru_cache  # noqa: B019 - a prior is small, and there are few
+    def precision(self, slopes: int) -> Float[Tensor, "t h h"]:
+        """Return what is known of the constant, which is nothing, and of so many slopes."""
+        known = [[0.0] + [tau**-2] * slopes for tau in self.trends]
+        return torch.tensor(known, dtype=torch.float64).diag_embed()
+
 
 @dataclass(frozen=True)
 class Lines:
@@ -67,8 +79,7 @@ class Summary:
 
     def lines(self, prior: Prior) -> Lines:
         r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
-        known = [[0.0] + [tau**-2] * (self.gram.shape[1] - 1) for tau in prior.trends]
-        precision = self.gram[:, None] + torch.tensor(known, dtype=self.gram.dtype).diag_embed()
+        precision = self.gram[:, None] + prior.precision(self.gram.shape[1] - 1)
         estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
@@ -86,7 +97,7 @@ class Summary:
         """
         lines = self.lines(prior)
         scale = (prior.rate + self.left_over(lines) / 2).log()
-        trends, shares = (torch.tensor(t).to(scale).log() for t in (prior.trends, prior.shares))
+        trends, shares = prior.logarithms
         slopes = self.gram.shape[1] - 1
         determinant = self.log_determinant[:, None] + _log_det(lines.precision)
         determinant = (determinant + 2 * slopes * trends)[:, None]  # (e, 1, t)

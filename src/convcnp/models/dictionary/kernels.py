@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
@@ -32,15 +33,15 @@ class Bases:
     def __call__(self, lag: Float[Tensor, ...]) -> Float[Tensor, "b ..."]:
         """Evaluate every base kernel at every lag, in the precision of the lags."""
         values = lag.new_empty(len(self.shape), lag.numel())
-        flat, rates = lag.flatten(), 1 / self.length_scale.to(lag)
-        factors = self._rhythms(flat)
-        columns = self.shape.tolist(), rates, self.period.tolist(), self.sharpness.tolist()
+        flat, factors = lag.flatten(), self._rhythms(lag.flatten())
+        numbers = (self.length_scale.tolist(), self.period.tolist(), self.sharpness.tolist())
+        rows = zip(values.unbind(), self.shape.tolist(), *numbers, strict=True)
         # One after the other: what is worked on in many steps stays in the processor's cache.
-        for row, shape, rate, *pair in zip(values, *columns, strict=True):
-            _ENVELOPES[shape](flat, rate, row)
+        for row, shape, length_scale, *pair in rows:
+            _ENVELOPES[shape](flat, 1 / length_scale, row)
             if tuple(pair) in factors:
                 row.mul_(factors[pair[0], pair[1]])
-        return values.unflatten(1, lag.shape)
+        return values.view(-1, *lag.shape)
 
     def _rhythms(self, lag: Float[Tensor, " n"]) -> dict[tuple[float, float], Tensor]:
         """Return the different periodic factors, by period and sharpness."""
@@ -62,31 +63,40 @@ def rhythm(lag: Float[Tensor, " n"], period: float, sharpness: float) -> Float[T
     # Of sharpness zero, the limit: a cosine. Both are one less a multiple of a squared sine.
     if sharpness == 0:
         return squared.mul_(-2).add_(1)
-    mean = float(torch.special.i0e(torch.tensor(sharpness, dtype=torch.float64)))
+    mean = _mean(sharpness)
     return squared.mul_(-2 * sharpness).exp_().sub_(mean).div_(1 - mean)
 
 
-def _eq(lag: Tensor, rate: Tensor, out: Tensor) -> None:
-    _exponential(torch.square(lag, out=out).mul_(-0.5 * rate**2))
+@lru_cache(maxsize=1024)
+def _mean(sharpness: float) -> float:
+    return float(torch.special.i0e(torch.tensor(sharpness, dtype=torch.float64)))
 
 
-def _matern12(lag: Tensor, rate: Tensor, out: Tensor) -> None:
-    _exponential(torch.mul(lag, -rate, out=out))
+def _eq(lag: Tensor, rate: float, out: Tensor) -> None:
+    torch.square(lag, out=out).mul_(-0.5 * rate**2).clamp_(min=-_far(lag)).exp_()
 
 
-def _matern32(lag: Tensor, rate: Tensor, out: Tensor) -> None:
-    d = lag * (math.sqrt(3) * rate)
-    _exponential(torch.neg(d, out=out)).mul_(d.add_(1))
+def _matern12(lag: Tensor, rate: float, out: Tensor) -> None:
+    torch.mul(lag, -rate, out=out).clamp_(min=-_far(lag)).exp_()
 
 
-def _matern52(lag: Tensor, rate: Tensor, out: Tensor) -> None:
-    d = lag * (math.sqrt(5) * rate)
-    _exponential(torch.neg(d, out=out)).mul_((d**2 / 3).add_(d).add_(1))
+def _matern32(lag: Tensor, rate: float, out: Tensor) -> None:
+    d = (lag * (math.sqrt(3) * rate)).clamp_(max=_far(lag))
+    torch.neg(d, out=out).exp_().mul_(d.add_(1))
 
 
-def _exponential(values: Tensor) -> Tensor:
-    """Take it in place; one that underflows would take fifteen times as long."""
-    return values.clamp_(min=math.log(torch.finfo(values.dtype).tiny) + 1).exp_()
+def _matern52(lag: Tensor, rate: float, out: Tensor) -> None:
+    d = (lag * (math.sqrt(5) * rate)).clamp_(max=_far(lag))
+    torch.neg(d, out=out).exp_().mul_((d**2 / 3).add_(d).add_(1))
+
+
+def _far(numbers: Tensor) -> float:
+    """Return where kernels decay no further, 29 in single precision: what is left is nothing.
+
+    Smaller numbers would have products that underflow, which take fifteen times as long: in
+    Cholesky factors of short kernels, nearly all of them.
+    """
+    return -math.log(torch.finfo(numbers.dtype).tiny) / 3
 
 
 _ENVELOPES = (_eq, _matern12, _matern32, _matern52)
@@ -122,4 +132,4 @@ class Entries:
     def kernels(self, lag: Float[Tensor, ...]) -> Float[Tensor, "k ..."]:
         """Evaluate every kernel, without noise, at every lag."""
         values = self.bases(lag)
-        return (self.weights.to(lag) @ values.flatten(1)).unflatten(1, values.shape[1:])
+        return (self.weights.to(lag) @ values.flatten(1)).view(-1, *values.shape[1:])

@@ -70,7 +70,7 @@ class GaussianProcessDictionary(AveragedProcesses):
             dim_y,
             prior=prior or Prior(),
             funnel=funnel
-            or Funnel(kept_first=48, kept_second=6, affordable=150, searching=300, rounds=2),
+            or Funnel(kept_first=48, kept_second=6, affordable=150, searching=240, rounds=2),
             num_components=num_components,
             surprise=surprise,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import torch
@@ -136,7 +137,7 @@ class Series(Observations):
         """Return the time from the first to the last observation, in gaps."""
         return float(self.x[-1] - self.x[0])
 
-    @property
+    @cached_property
     def sampling(self) -> Sampling:
         """Return what the times tell of seasons."""
         return Sampling(self.x.numpy())
