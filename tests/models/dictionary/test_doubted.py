@@ -6,7 +6,7 @@ import torch
 
 from convcnp.core.task import Task
 from convcnp.models.dictionary.components import Components
-from convcnp.models.dictionary.doubted import TRUST, View, _less_error, are_small, weighed
+from convcnp.models.dictionary.doubted import View, _less_error, are_small, weighed
 from convcnp.models.dictionary.model import GaussianProcessDictionary
 
 AT = torch.linspace(5, 35, 7, dtype=torch.float64)
@@ -34,14 +34,15 @@ def test_evidence_believes_errors_that_differ_and_doubts_those_that_cannot_be(mo
     assert wrong.evidence < untold.evidence - 5
     nothing = torch.zeros_like(AT)
     for told, believed in ((right, right), (wrong, untold)):
-        found = weighed([View.told(told, AT), View.untold(untold, AT, nothing)])
-        expected = believed.students(AT)
-        mean = (found.weight * found.location).sum(0)
+        views = [View.told(told, AT), View.of(untold, AT).less_error(nothing)]
+        found = weighed(views)
+        mean, expected = (
+            (each.weight * each.location).sum(0)
+            for each in (found, views[0 if believed is told else 1].gaussians)
+        )
         assert torch.equal(found.weight, found.weight.sort(dim=0, descending=True).values)
         torch.testing.assert_close(found.weight.sum(0), torch.ones_like(AT))
-        torch.testing.assert_close(
-            mean, (expected.weight * expected.location).sum(0), atol=0.01, rtol=0
-        )
+        torch.testing.assert_close(mean, expected, atol=0.01, rtol=0)
 
 
 def test_the_error_of_a_measurement_is_taken_off_what_was_predicted_without_errors():
@@ -74,13 +75,14 @@ def test_logarithms_are_weighed_by_the_density_of_values(model):
     x, waves = wave(np.full(40, 0.1))
     y, variance = (2 * waves).exp(), 0.04 * (4 * waves).exp()
     told, of_logs = model.fit(x, y, variance), model.fit(x, y.log(), variance / y**2)
-    views = View.told(told, AT), View.told_logarithms(of_logs, AT, y.log())
-    assert views[1].students.is_log.all()
-    assert views[1].evidence == pytest.approx(TRUST + of_logs.evidence - 2 * float(waves.sum()))
+    views = View.told(told, AT), View.told(of_logs, AT).of_logarithms(y.log())
+    assert views[1].gaussians.is_log.all()
+    expected = View.told(of_logs, AT).evidence - 2 * float(waves.sum())
+    assert views[1].evidence == pytest.approx(expected)
     assert views[1].evidence > views[0].evidence + 5
     # In other units of the values, densities are others, and evidences differ as much as before.
     tenfold = model.fit(x, 10 * y, 100 * variance), model.fit(x, (10 * y).log(), variance / y**2)
-    others = View.told(tenfold[0], AT), View.told_logarithms(tenfold[1], AT, (10 * y).log())
+    others = View.told(tenfold[0], AT), View.told(tenfold[1], AT).of_logarithms((10 * y).log())
     assert others[1].evidence - others[0].evidence == pytest.approx(
         views[1].evidence - views[0].evidence, abs=1e-6
     )

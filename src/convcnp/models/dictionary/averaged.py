@@ -26,8 +26,6 @@ from convcnp.models.dictionary.series import Observations
 # Takes the number of a task of a batch, that of a channel, and inputs (m, Dx).
 Answering = Callable[[int, int, Tensor], Components]
 
-ROUNDS = 4  # of finding the scale where errors are known
-
 
 def known_variance(task: Task, index: int, channel: int) -> Float[Tensor, " n"] | None:
     """Return the variances of a channel's observations where errors are known, else nothing.

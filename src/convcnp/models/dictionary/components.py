@@ -63,8 +63,12 @@ def joined(parts: list[Components]) -> Components:
 
 def as_gaussians(students: Components, freedom: float, most: int) -> Components:
     """Write Student-t distributions, the heaviest first, as at most so many Gaussians."""
+    return at_nodes(condensed(students, most // len(student_nodes(freedom)[0])), freedom)
+
+
+def at_nodes(students: Components, freedom: float) -> Components:
+    """Write every Student-t distribution as one Gaussian or as three."""
     weights, factors = student_nodes(freedom)
-    students = condensed(students, most // len(weights))
     return joined(
         [
             Components(
@@ -86,7 +90,7 @@ def student_nodes(freedom: float) -> tuple[list[float], list[float]]:
     Gauss-Hermite quadrature stand for it. With plenty of data one Gaussian does.
     """
     if freedom >= _PLENTY:
-        return [1.0], [(freedom / (freedom - 2)) ** 0.5]
+        return [1.0], [(1 - 2 / freedom) ** -0.5]
     half = torch.tensor(max(freedom, _FEWEST) / 2, dtype=torch.float64)
     centre = torch.digamma(half) - half.log()
     nodes = half.new_tensor([-(3**0.5), 0.0, 3**0.5]) * torch.polygamma(1, half).sqrt()

@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.models.dictionary.components import Components, joined
+from convcnp.models.dictionary.components import Components, at_nodes, joined
+from convcnp.models.dictionary.levels import at_levels
 from convcnp.models.dictionary.windows import Fitted
 
 TRUST = math.log(10.0)  # of odds that errors are what they are told to be, before anything is seen
@@ -22,32 +23,29 @@ _SMALL = 0.5  # of a value: errors up to it are about the same of its logarithm
 class View:
     """What one way to see a series predicts, and the logarithm of how much it explains."""
 
-    students: Components
+    gaussians: Components
     evidence: float
 
     @classmethod
+    def of(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
+        """See a series as it was fitted."""
+        return cls(at_nodes(fitted.students(x), fitted.freedom), fitted.evidence)
+
+    @classmethod
     def told(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
-        """See the series with its errors."""
-        return cls(fitted.students(x), TRUST + fitted.evidence)
+        """See a series with its errors, at several scales of what varies beside them."""
+        at_scales = [cls.of(each, x) for each in at_levels(fitted)]
+        evidence = torch.tensor([view.evidence for view in at_scales], dtype=torch.float64)
+        return cls(weighed(at_scales), TRUST + float(evidence.logsumexp(0)))
 
-    @classmethod
-    def told_logarithms(
-        cls, fitted: Fitted, x: Float[Tensor, " m"], logarithms: Float[Tensor, " n"]
-    ) -> View:
-        """See the logarithms of the series with their errors; densities are those of values."""
-        students = fitted.students(x)
-        students = replace(students, is_log=torch.ones_like(students.is_log))
-        return cls(students, TRUST + fitted.evidence - float(logarithms.sum()))
+    def of_logarithms(self, logarithms: Float[Tensor, " n"]) -> View:
+        """Take a view of logarithms for one of values: so are its densities."""
+        gaussians = replace(self.gaussians, is_log=torch.ones_like(self.gaussians.is_log))
+        return View(gaussians, self.evidence - float(logarithms.sum()))
 
-    @classmethod
-    def untold(
-        cls, fitted: Fitted, x: Float[Tensor, " m"], error_variance: Float[Tensor, " m"]
-    ) -> View:
-        """See the series without its errors, which are part of all observations' noise.
-
-        What is predicted is a measurement, of which the error is taken off again.
-        """
-        return cls(_less_error(fitted.students(x), error_variance), fitted.evidence)
+    def less_error(self, variance: Float[Tensor, " m"]) -> View:
+        """Take off the error of measurements, which were seen without their errors."""
+        return replace(self, gaussians=_less_error(self.gaussians, variance))
 
 
 def weighed(views: Sequence[View]) -> Components:
@@ -56,7 +54,7 @@ def weighed(views: Sequence[View]) -> Components:
     shares = evidence.softmax(0)
     both = joined(
         [
-            replace(view.students, weight=share * view.students.weight)
+            replace(view.gaussians, weight=share * view.gaussians.weight)
             for view, share in zip(views, shares, strict=True)
         ]
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import torch
@@ -16,6 +17,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Observations
 
 _IN_CACHE = 2**17  # numbers in double precision
+_KNOWN = 40.0  # a, where the scale is known
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,23 @@ class Prior:
                 "Trends must be positive, each with a positive share, got trends = "
                 f"{self.trends} and shares = {self.shares}."
             )
+
+    def near(self, scale: float) -> Prior:
+        """Return the prior of a squared scale that is known to about a sixth."""
+        return replace(self, freedom=_KNOWN, rate=_KNOWN * scale)
+
+    def log_constant(self, freedom: float) -> float:
+        r"""Return what `Summary.log_evidence` leaves out, as it is the same for all entries.
+
+        .. math:: \log \frac{b^a}{\Gamma(a)} \Gamma\Big(a + \frac{N - 1}{2}\Big)
+        """
+        a = self.freedom
+        return a * math.log(self.rate) - math.lgamma(a) + math.lgamma(a + freedom / 2)
+
+    def log_density(self, scale: float) -> float:
+        """Return the log density of the logarithm of a squared scale."""
+        a, b = self.freedom, self.rate
+        return a * math.log(b) - math.lgamma(a) - a * math.log(scale) - b / scale
 
     @cached_property
     def logarithms(self) -> Float[Tensor, "2 t"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -11,18 +12,14 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model, Rhythm
-from convcnp.models.dictionary.averaged import (
-    ROUNDS,
-    Answering,
-    AveragedProcesses,
-    known_variance,
-)
+from convcnp.models.dictionary.averaged import Answering, AveragedProcesses, known_variance
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.doubted import View, are_small, weighed
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.joint import drawn
+from convcnp.models.dictionary.levels import at_levels
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
@@ -114,14 +111,14 @@ class GaussianProcessDictionary(AveragedProcesses):
         assert untold is not None and variance is not None
         # A typical error: values do not depend on how well they will be measured.
         error = variance.median().expand(len(x))
-        views = [View.told(told, x), View.untold(untold, x, error)]
+        views = [View.told(told, x), View.of(untold, x).less_error(error)]
         observed = task.context_mask[index, :, channel]
         y = task.y_context[index, observed, channel].double()
         if untold.series.logarithms is not None and are_small(variance, y):
             times = task.x_context[index, observed, 0]
             of_logarithms = self.fit(times, y.log(), variance / y**2, known)
-            views.append(View.told_logarithms(of_logarithms, x, y.log()))
-        return self.mixed(weighed(views), told.freedom, untold.series)
+            views.append(View.told(of_logarithms, x).of_logarithms(y.log()))
+        return self.mixed(weighed(views), math.inf, untold.series)
 
     def _fitted(
         self, task: Task, index: int, channel: int, known: dict[bytes, Fitted] | None = None
@@ -160,17 +157,20 @@ class GaussianProcessDictionary(AveragedProcesses):
                 del known[next(iter(known))]
             known[key] = self._weighed(series, variance is not None)
         found = known[key]
-        return replace(found, series=replace(series, extra=found.series.extra))
+        # In other units of the values, densities are others.
+        volume = float((series.log_volume[0] - found.series.log_volume[0]).sum())
+        own = replace(series, extra=found.series.extra)
+        return replace(found, series=own, evidence=found.evidence + volume)
 
     def _weighed(self, series: Series, has_errors: bool) -> Fitted:
         periods = find_periods(series.x, series.z, series.step)
         entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
         fitted = fit(series, entries, self.funnel, self.prior)
-        for _ in range(ROUNDS if has_errors else 0):
-            # Errors are known, but are told in units of the scale, which is found.
-            known = replace(series, extra=series.extra / fitted.typical_variance)
-            fitted = fit(known, entries, self.funnel, self.prior)
-        return fitted
+        if not has_errors:
+            return fitted
+        # Errors are known, but are told in units of the scale, which is found.
+        known = replace(series, extra=series.extra / fitted.typical_variance)
+        return replace(fit(known, entries, self.funnel, self.prior), told=series.extra)
 
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
@@ -187,6 +187,8 @@ class GaussianProcessDictionary(AveragedProcesses):
             if fitted is None:
                 curves = torch.randn(num_samples, len(x), dtype=x.dtype, generator=generator)
             else:
+                if fitted.told is not None:
+                    fitted = max(at_levels(fitted), key=lambda each: each.evidence)
                 found = drawn(fitted, x, num_samples, generator)
                 if found is None:
                     return None

@@ -11,7 +11,7 @@ from torch import Tensor
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
 from convcnp.models.base import Model
-from convcnp.models.dictionary.averaged import ROUNDS, Answering, AveragedProcesses, known_variance
+from convcnp.models.dictionary.averaged import Answering, AveragedProcesses, known_variance
 from convcnp.models.dictionary.components import Components
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
@@ -20,6 +20,8 @@ from convcnp.models.dictionary.regions import FittedPoints, fit_points
 from convcnp.models.dictionary.stretched import PlaneCatalogue
 from convcnp.models.dictionary.surfaces import drawn_surfaces
 from convcnp.models.sphere import OnSphere
+
+_ROUNDS = 4  # of finding the scale where errors are known
 
 
 class PlaneDictionary(AveragedProcesses):
@@ -136,7 +138,7 @@ class PlaneDictionary(AveragedProcesses):
         """
         points = prepared_points(x, y, variance)
         fitted = fit_points(points, self.entries, self.funnel, self.prior)
-        for _ in range(0 if variance is None else ROUNDS):
+        for _ in range(0 if variance is None else _ROUNDS):
             # Errors are known, but are told in units of the scale, which is found.
             known = replace(points, extra=points.extra / fitted.typical_variance)
             fitted = fit_points(known, self.entries, self.funnel, self.prior)

@@ -83,6 +83,7 @@ class Fitted:
     lines: Lines  # the mean of every entry, in the whole series' frame
     whole: Factored | None  # of a short series
     evidence: float  # logarithm, of all entries together
+    told: Float[Tensor, " n"] | None = None  # variance of errors, in units of the series' spread
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
@@ -130,8 +131,13 @@ class Fitted:
 
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
     """Choose and weigh entries by their evidence on the series."""
+    chosen_entries = funnel(entries, series, Frame.of(series), prior, series.sampling)
+    return weigh(series, chosen_entries, prior)
+
+
+def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
+    """Weigh all of some entries by their evidence on the series."""
     frame = Frame.of(series)
-    entries = funnel(entries, series, frame, prior, series.sampling)
     every = _spread(windows(series.x))
     whole = factored(entries, series, frame, prior) if len(every) == 1 else None
     summary = whole.summary if whole else _of_all(every, entries, series, frame)
