@@ -137,3 +137,24 @@ def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():
     assert rhythms_said("v", found[2:], axis, 100) == "v: no rhythm was found."
     few = rhythms_said("v", found[:1], axis, 12)
     assert few.endswith(" around a line, which may be chance: there are 12 values.")
+
+
+@pytest.mark.parametrize("count", [12, 20, 45])
+def test_a_rhythm_that_noise_seldom_seems_to_have_is_not_doubted(count):
+    """Which share of noise two harmonics of the best frequency explain, by least squares."""
+    random, axis = np.random.default_rng(0), TimeAxis.of(pd.Series([1.0, 2.0]))
+    x, shares = np.arange(float(count)), []
+    frequencies = np.arange(1, count // 2) / count
+    angles = 2 * np.pi * np.outer(frequencies, x)
+    waves = np.stack([wave(k * angles) for k in (1, 2) for wave in (np.cos, np.sin)], -1)
+    bases = [np.linalg.qr(each - each.mean(0))[0] for each in waves]
+    for _ in range(1000):
+        noise = random.normal(size=count)
+        noise -= noise.mean()
+        shares.append(max(((noise @ basis) ** 2).sum() for basis in bases) / (noise @ noise))
+    doubted = [
+        "chance" in rhythms_said("v", [Rhythm(12.0, min(float(share), 1.0))], axis, count)
+        for share in shares
+    ]
+    assert np.mean(doubted) > 0.98
+    assert "chance" not in rhythms_said("v", [Rhythm(12.0, 0.97)], axis, count)

@@ -22,6 +22,7 @@ _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
 _WORTH_SAYING = 0.05  # of a series' variance
+_BY_CHANCE = 0.01  # as often as this, a rhythm in noise is no news
 _NOISE = 0.8  # spread of the steps, over that of independent values: nothing could be bridged
 
 
@@ -166,15 +167,26 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
         >>> rhythms_said("v", [Rhythm(12.0, 0.9)], axis, 100)
         'v: a rhythm of 12 explains 90% of the variance around a line.'
     """
+    worth = [rhythm for rhythm in rhythms if rhythm.share >= _WORTH_SAYING]
     said = [
         f"a rhythm of {axis.duration(rhythm.period)} explains {rhythm.share:.0%}"
-        for rhythm in rhythms
-        if rhythm.share >= _WORTH_SAYING
+        for rhythm in worth
     ]
     if not said:
         return f"{name}: no rhythm was found."
-    doubt = f", which may be chance: there are {count} values" if count < _TELLING else ""
+    is_doubtful = count < _TELLING and _chance(max(each.share for each in worth), count)
+    doubt = f", which may be chance: there are {count} values" if is_doubtful else ""
     return f"{name}: {' and '.join(said)} of the variance around a line{doubt}."
+
+
+def _chance(share: float, count: int) -> bool:
+    """Tell whether noise alone explains such a share by some rhythm, more often than is news.
+
+    Of two harmonics at one of as many frequencies as there are values; shares of noise have a beta
+    distribution.
+    """
+    half = (count - 5) / 2
+    return half <= 0 or count * (1 - share) ** half * (1 + half * share) > _BY_CHANCE
 
 
 def seems_positive(y: np.ndarray) -> bool:
