@@ -64,7 +64,8 @@ def one_series(quick: bool) -> list[Finding]:
 def many_series(quick: bool) -> list[Finding]:
     """Fill the gaps of many series from a table, on grids that end with the data and on wide ones.
 
-    On wide grids, half the receptive radius lies beyond the data, as was so before decision 31.
+    On wide grids, half the receptive radius lies beyond the data, as was so before decision 31. They
+    gain by what came later as well: before all of it there were a quarter as many (docs/speed.md).
     """
     predictor = convcnp.load("general-convcnp")
     assert isinstance(predictor.model, ConvCNP)
@@ -79,7 +80,7 @@ def many_series(quick: bool) -> list[Finding]:
     per_second = {name: len(table) / POINTS / median(times.wall) for name, times in found.items()}
     ratio = median(found["wide"].cpu) / median(found["tight"].cpu)
     parts = {f"series per s, {name} grids": round(speed) for name, speed in per_second.items()}
-    return [Finding("prediction, many series", ratio, "x", least=3.0, parts=parts)]
+    return [Finding("prediction, many series", ratio, "x", least=2.5, parts=parts)]
 
 
 @contextmanager

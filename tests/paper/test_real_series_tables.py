@@ -149,8 +149,10 @@ def test_models_stand_beside_themselves_told_the_errors(tmp_path):
     assert [row[:3] for row in table.rows[:-2]] == [
         ["hare", "91", "random"],
         ["hare", "91", "blocks"],
+        ["Log-likelihood on average", "", ""],
     ]
     assert table.rows[0][3:] == ["-4.50", "-4.40", "-5.00", "-4.00"]
+    assert table.rows[2][4:] == ["-4.75", "-5.00", "-4.00"]
     assert [row[3:] for row in table.rows[-2:]] == [
         ["", "1 of 2", "", "2 of 2"],
         ["", "1 of 2", "", "2 of 2"],

@@ -175,6 +175,9 @@ def errors_table(folder: Path) -> Table:
         for told, untold in pairs.items():
             cells += [number(row.value(name, LIKELIHOOD), ".2f") for name in (untold, told)]
         lines.append([row.series, str(row.num_points), row.removal, *cells])
+    each = [name for told, untold in pairs.items() for name in (untold, told)]
+    means = [Rows(rows).mean(name, LIKELIHOOD) for name in each]
+    lines.append(["Log-likelihood on average", "", "", *means])
     for measure, sign in ((LIKELIHOOD, 1), (CRPS, -1)):
         cells = [_better(Rows(rows), told, untold, measure, sign) for told, untold in pairs.items()]
         label = f"{measure.title.split(' ')[0]} better with errors"
