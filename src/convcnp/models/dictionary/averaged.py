@@ -14,6 +14,7 @@ from convcnp.core.task import Task
 from convcnp.models.base import Model
 from convcnp.models.dictionary.components import (
     Components,
+    Outliers,
     as_gaussians,
     bounded,
     largest_surprise,
@@ -111,9 +112,17 @@ class AveragedProcesses(Model):
     def answering(self, task: Task) -> Answering:
         """Return what predicts one channel of one task, of which something was observed."""
 
-    def mixed(self, students: Components, freedom: float, seen: Observations) -> Components:
+    def mixed(
+        self,
+        students: Components,
+        freedom: float,
+        seen: Observations,
+        outliers: Outliers | None = None,
+    ) -> Components:
         """Return the mixture that stands for Student-t distributions, the heaviest first."""
-        found = as_gaussians(students, freedom, self.num_components - 1)
+        found = as_gaussians(students, freedom, self.num_components - 1 - (outliers is not None))
+        if outliers is not None:
+            found = outliers.beside(found, seen.scale, seen.num_points)
         if seen.logarithms is not None:
             found = bounded(found, seen.logarithms, float(seen.scale[1]))
         share = self.surprise / (seen.num_points + 2)

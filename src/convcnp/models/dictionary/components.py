@@ -61,6 +61,31 @@ def joined(parts: list[Components]) -> Components:
     )
 
 
+@dataclass(frozen=True)
+class Outliers:
+    """How many observations are outliers, and how far away they are."""
+
+    count: int
+    width: float  # root of the mean square, in spreads of the series
+
+    def beside(self, students: Components, spreads: Float[Tensor, " r"], n: int) -> Components:
+        """Leave as much to other outliers as there were, around what is the most probable.
+
+        Args:
+            students: The heaviest first.
+            spreads: Of the forms of the series, in the user's units.
+            n: Number of observations.
+        """
+        share, first = self.count / (n + 2), students[:1]
+        width = self.width * float(spreads[int(first.is_log[0])])
+        wide = replace(
+            first,
+            weight=torch.full_like(first.weight, share),
+            scale=(first.scale**2 + width**2).sqrt(),
+        )
+        return joined([replace(students, weight=(1 - share) * students.weight), wide])
+
+
 def as_gaussians(students: Components, freedom: float, most: int) -> Components:
     """Write Student-t distributions, the heaviest first, as at most so many Gaussians."""
     return at_nodes(condensed(students, most // len(student_nodes(freedom)[0])), freedom)

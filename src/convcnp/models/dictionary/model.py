@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.core.task import Task
@@ -20,6 +20,7 @@ from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.joint import drawn
 from convcnp.models.dictionary.levels import at_levels
+from convcnp.models.dictionary.outliers import without_outliers
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
 from convcnp.models.dictionary.rhythm import Seen, described
@@ -39,7 +40,7 @@ class GaussianProcessDictionary(AveragedProcesses):
     at up to three periods that a periodogram finds in the context; noise comes in levels; the best
     are varied, since the truth lies between the entries of any catalogue; a constant, a line and
     the overall scale are integrated out. Where all values are positive, the logarithms are weighed
-    against the values. Every channel is a series of its own. Without any observation an output is
+    against the values. Outliers have errors of their own, where that explains more. Every channel is a series of its own. Without any observation an output is
     standard normal, in the user's units.
 
     Up to 576 points a prediction is exact given the entries that the `Funnel` leaves; longer
@@ -163,19 +164,24 @@ class GaussianProcessDictionary(AveragedProcesses):
         return replace(found, series=own, evidence=found.evidence + volume)
 
     def _weighed(self, series: Series, has_errors: bool) -> Fitted:
-        periods = find_periods(series.x, series.z, series.step)
-        entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
-        fitted = fit(series, entries, self.funnel, self.prior)
+        fitted = self._fit(series)
         if not has_errors:
-            return fitted
+            return without_outliers(fitted, self._fit)
         # Errors are known, but are told in units of the scale, which is found.
         known = replace(series, extra=series.extra / fitted.typical_variance)
-        return replace(fit(known, entries, self.funnel, self.prior), told=series.extra)
+        return replace(self._fit(known), told=series.extra)
+
+    def _fit(self, series: Series, outliers: Bool[Tensor, " n"] | None = None) -> Fitted:
+        """Weigh the entries for a series, whose periods its outliers tell nothing of."""
+        seen = series if outliers is None else series.some((~outliers).nonzero()[:, 0])
+        periods = find_periods(seen.x - seen.x[0], seen.z, seen.step)
+        entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
+        return fit(series, entries, self.funnel, self.prior)
 
     @torch.no_grad()
     def components(self, fitted: Fitted, x: Float[Tensor, " m"]) -> Components:
         """Predict a fitted series at any times, in the user's units."""
-        return self.mixed(fitted.students(x), fitted.freedom, fitted.series)
+        return self.mixed(fitted.students(x), fitted.freedom, fitted.series, fitted.outliers)
 
     def draw(
         self, task: Task, num_samples: int, generator: torch.Generator

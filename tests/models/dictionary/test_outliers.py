@@ -1,0 +1,121 @@
+"""Outliers: found by what all others say of them, and believed only if that explains more."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from convcnp.core.task import Task
+from convcnp.models.dictionary.catalogue import assembled
+from convcnp.models.dictionary.components import Components, Outliers
+from convcnp.models.dictionary.evidence import Prior
+from convcnp.models.dictionary.kernels import EQ
+from convcnp.models.dictionary.model import GaussianProcessDictionary
+from convcnp.models.dictionary.outliers import _alone, left_out
+from convcnp.models.dictionary.series import prepared
+from convcnp.models.dictionary.windows import weigh
+
+NOISE = 0.1
+
+
+def wave(points: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    x = np.arange(float(points))
+    noise = np.random.default_rng(seed).normal(0, NOISE, points)
+    return x, np.sin(2 * np.pi * x / 30) + noise
+
+
+@pytest.fixture(scope="module")
+def model() -> GaussianProcessDictionary:
+    return GaussianProcessDictionary()
+
+
+def outliers_in(model, x, y) -> Outliers | None:
+    return model.fit(torch.from_numpy(x), torch.from_numpy(y)).outliers
+
+
+@pytest.mark.parametrize(
+    ("points", "spikes"), [(40, [17]), (200, [50, 52, 120]), (700, [100, 650])]
+)
+def test_spikes_neither_bend_the_mean_nor_widen_the_band(model, points, spikes):
+    x, clean = wave(points)
+    y = clean.copy()
+    y[spikes] += 3.0
+    found = outliers_in(model, x, y)
+    assert found is not None and found.count == len(spikes)
+    at = x[:-1] + 0.5
+    one, other = (model(Task.from_arrays(x, values, at)) for values in (y, clean))
+    wide = (one.quantile(0.95) - one.quantile(0.05)) / (other.quantile(0.95) - other.quantile(0.05))
+    assert float(wide.median()) < 1.15
+    assert float((one.mean - other.mean).abs().max()) < 1.5 * NOISE
+    # What happened may happen again.
+    seldom = 1 - one.cdf(other.mean + 2.0)
+    assert 0.1 < float(seldom.mean()) / (0.5 * len(spikes) / points) < 1.2
+
+
+@pytest.mark.parametrize("width", [1.5, 4.0])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_happens_for_a_while_is_no_outlier(model, width, hidden):
+    x, y = wave(200)
+    y += 3 * np.exp(-0.5 * ((x - 100) / width) ** 2)
+    seen = (x != 100) | (not hidden)
+    assert outliers_in(model, x[seen], y[seen]) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_has_none(model, seed):
+    random = np.random.default_rng(seed)
+    x = np.arange(60.0)
+    for y in (random.normal(size=60), np.cumsum(random.normal(size=60))):
+        assert outliers_in(model, x, y) is None
+
+
+def test_few_observations_have_none(model):
+    assert outliers_in(model, np.arange(7.0), np.array([0.0, 0, 0.1, 9, 0, 0.1, 0])) is None
+
+
+def test_a_series_in_other_units_has_the_same_outliers(model):
+    x, y = wave(30)
+    y[11] -= 4.0
+    x_both = np.stack([x, 1e6 + 86_400 * x])[:, :, None]
+    y_both = np.stack([y, 5 - 1e3 * y])[:, :, None]
+    task = Task(*map(torch.from_numpy, (x_both, y_both, x_both + 0.0)))
+    found = model(task)
+    torch.testing.assert_close(found.mean[1], 5 - 1e3 * found.mean[0], rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(found.stddev[1], 1e3 * found.stddev[0], rtol=1e-6, atol=1e-6)
+
+
+def test_what_the_others_say_is_what_they_predict():
+    """Each observation is left out in turn, by hand; the line of the mean is that of all."""
+    x, y = wave(12)
+    series = prepared(torch.from_numpy(x), torch.from_numpy(y))
+    entries = assembled([({(EQ, 3.0, math.inf, 0.0): 1.0}, (0.05,))], [0.0], [0])
+    fitted = weigh(series, entries, Prior())
+    away, deviation = left_out(fitted)
+    best = fitted.weighed.variants[torch.tensor([0])]
+    assert fitted.whole is not None
+    line = fitted.whole.line(best)[0]
+    z = (series.z[0] - line[0] - line[1] * torch.linspace(-1, 1, 12, dtype=torch.float64)).numpy()
+    kernel = np.exp(-0.5 * ((x[:, None] - x) / 3.0) ** 2) + 0.05 * np.eye(12)
+    for i in range(12):
+        others = np.arange(12) != i
+        weights = np.linalg.solve(kernel[np.ix_(others, others)], kernel[others, i])
+        variance = float(fitted.variance[0]) * (kernel[i, i] - weights @ kernel[others, i])
+        assert float(away[i]) == pytest.approx(z[i] - weights @ z[others], abs=1e-9)
+        assert float(deviation[i]) == pytest.approx(variance**0.5, rel=1e-9)
+
+
+def test_who_is_off_to_the_side_of_a_neighbour_is_not_alone():
+    score = torch.tensor([5.0, -6.0, 0.5, 7.0, 2.5, -1.0, -8.0, -1.5, 9.0, 5.0])
+    assert _alone(score).int().tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 0]
+
+
+def test_other_outliers_lie_around_the_most_probable_and_weigh_as_much_as_there_were():
+    column = torch.tensor([[0.75], [0.25]], dtype=torch.float64)
+    students = Components(column, 4 * column, column, torch.tensor([True, False]))
+    found = Outliers(count=2, width=3.0).beside(students, torch.tensor([5.0, 2.0]).double(), n=18)
+    torch.testing.assert_close(found.weight[:, 0], column.new_tensor([0.675, 0.225, 0.1]))
+    assert float(found.location[2]) == 3.0 and bool(found.is_log[2])
+    assert float(found.scale[2]) == pytest.approx((0.75**2 + 6.0**2) ** 0.5)
+    assert replace(found, weight=found.weight)[:2].is_log.tolist() == [True, False]
