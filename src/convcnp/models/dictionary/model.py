@@ -40,8 +40,9 @@ class GaussianProcessDictionary(AveragedProcesses):
     at up to three periods that a periodogram finds in the context; noise comes in levels; the best
     are varied, since the truth lies between the entries of any catalogue; a constant, a line and
     the overall scale are integrated out. Where all values are positive, the logarithms are weighed
-    against the values. Outliers have errors of their own, where that explains more. Every channel is a series of its own. Without any observation an output is
-    standard normal, in the user's units.
+    against the values. Outliers have errors of their own, where that explains more. Every channel
+    is a series of its own. Without any observation an output is standard normal, in the user's
+    units.
 
     Up to 576 points a prediction is exact given the entries that the `Funnel` leaves; longer
     series are predicted by overlapping windows, in time and memory linear in their length.
