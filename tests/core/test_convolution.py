@@ -96,7 +96,9 @@ def test_without_gradients_nothing_changes_but_what_is_needed_nowhere_else(activ
     assert_equal(image.h, before, 0)
 
 
-@pytest.mark.parametrize(("step", "stride"), [("same", 1), ("halved", 2), ("doubled", 1)])
+@pytest.mark.parametrize(
+    ("step", "stride"), [("same", 1), ("halved", 2), ("same", 3), ("doubled", 1)]
+)
 @pytest.mark.parametrize("kernel_size", [1, 3, 5, 7])
 @pytest.mark.parametrize("cells", [1, 2, 3, 8, 13])
 def test_without_gradients_only_the_ends_of_a_line_are_told_what_lies_beyond(

@@ -163,7 +163,9 @@ class Convolution(nn.Module):
             h = convolved(h, bias)
         elif self.dim == 1 and not torch.is_grad_enabled():
             # Only cells at the ends feel what lies beyond: the others need not be read for it.
-            nothing = beyond.view(-1, 1, 1).expand(1, -1, 1, 4 * reach + 2 + h.shape[3] % 2)
+            stride = conv.stride[1]
+            wide = stride * (2 * reach + 1) + h.shape[3] % stride  # its end lies as the field's
+            nothing = beyond.view(-1, 1, 1).expand(1, -1, 1, wide)
             lacking = response.view(-1, 1, 1) - convolved(nothing, bias)
             h = _at_ends_plus(convolved(h, bias), lacking, reach)
         else:

@@ -174,19 +174,19 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
     ]
     if not said:
         return f"{name}: no rhythm was found."
-    is_doubtful = count < _TELLING and _chance(max(each.share for each in worth), count)
+    is_doubtful = count < _TELLING and _is_chance(max(each.share for each in worth), count)
     doubt = f", which may be chance: there are {count} values" if is_doubtful else ""
     return f"{name}: {' and '.join(said)} of the variance around a line{doubt}."
 
 
-def _chance(share: float, count: int) -> bool:
+def _is_chance(share: float, count: int) -> bool:
     """Tell whether noise alone explains such a share by some rhythm, more often than is news.
 
-    Of two harmonics at one of as many frequencies as there are values; shares of noise have a beta
-    distribution.
+    Of two harmonics beside a line, at one of some four times as many frequencies as there are
+    values; shares of noise have a beta distribution.
     """
-    half = (count - 5) / 2
-    return half <= 0 or count * (1 - share) ** half * (1 + half * share) > _BY_CHANCE
+    half = (count - 6) / 2
+    return half <= 0 or 4 * count * (1 - share) ** half * (1 + half * share) > _BY_CHANCE
 
 
 def seems_positive(y: np.ndarray) -> bool:

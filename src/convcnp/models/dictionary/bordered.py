@@ -74,7 +74,7 @@ class Bordered:
         size = _aligned(n + border.shape[1])
         pairs = torch.tril_indices(n, n)
         lags, lag = series.lags(pairs)
-        cells = torch.zeros(size, size, dtype=torch.int32)
+        cells = lag.new_zeros(size, size, dtype=torch.int32)
         cells[pairs[1], pairs[0]] = lag.int()
         memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
         return cls(series, border, len(means), lags, cells.flatten(), memory)

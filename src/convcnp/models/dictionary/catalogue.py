@@ -28,7 +28,7 @@ class Sampling:
     """When a series was observed, at increasing times in gaps."""
 
     times: Float[np.ndarray, " n"]
-    _sharpest: dict[float, float] = field(default_factory=dict)  # by period: most are asked again
+    _known: dict[float, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @cached_property
     def span(self) -> float:
@@ -43,11 +43,11 @@ class Sampling:
         :math:`\delta`, are to be correlated by :math:`1 / e` at least,
         :math:`a \le 1 / (2 \sin^2 \pi \delta)`.
         """
-        if period not in self._sharpest:
-            self._sharpest[period] = self._told(period)
-        return self._sharpest[period]
+        if period not in self._known:
+            self._known[period] = self._sharpest(period)
+        return self._known[period]
 
-    def _told(self, period: float) -> float:
+    def _sharpest(self, period: float) -> float:
         first = max(len(self.times) - _SEEN, 0) // 2
         phases = np.sort(self.times[first : first + _SEEN] / period % 1)
         apart = np.sort(np.diff(phases, append=phases[0] + 1))

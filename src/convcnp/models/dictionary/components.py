@@ -12,7 +12,7 @@ from torch import Tensor
 from convcnp.core.log_mixture import LogMixtureHead
 
 _PLENTY = 40.0  # degrees of freedom from which on a Student-t is taken for a Gaussian
-_FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
+FEWEST = 3.0  # degrees of freedom: below, a Student-t has no variance
 _REACH = 0.5  # in logarithms: what is allowed at least beyond the observed ones
 _FARTHEST = 1.15  # and at most: half the logarithm of ten
 _WIDEST = 1.5  # standard deviations of the observed logarithms
@@ -116,7 +116,7 @@ def student_nodes(freedom: float) -> tuple[list[float], list[float]]:
     """
     if freedom >= _PLENTY:
         return [1.0], [(1 - 2 / freedom) ** -0.5]
-    half = torch.tensor(max(freedom, _FEWEST) / 2, dtype=torch.float64)
+    half = torch.tensor(max(freedom, FEWEST) / 2, dtype=torch.float64)
     centre = torch.digamma(half) - half.log()
     nodes = half.new_tensor([-(3**0.5), 0.0, 3**0.5]) * torch.polygamma(1, half).sqrt()
     return [1 / 6, 2 / 3, 1 / 6], torch.exp(-0.5 * (centre + nodes)).tolist()
@@ -139,7 +139,8 @@ def merged(components: Components, bands: int) -> Components:
     scale, order = components.scale.sort(dim=0, stable=True)
     weight, location = components.weight.gather(0, order), components.location.gather(0, order)
     middle = weight.cumsum(0) - weight / 2
-    band = (middle / weight.sum(0) * bands).long().clamp(max=bands - 1)  # (c, m)
+    whole = weight.sum(0)
+    band = (middle / torch.where(whole > 0, whole, 1) * bands).long().clamp(max=bands - 1)  # (c, m)
 
     def sums(values: Tensor) -> Tensor:
         return values.new_zeros(bands, values.shape[1]).scatter_add_(0, band, values)

@@ -16,6 +16,7 @@ from convcnp.models.dictionary.windows import Fitted
 
 TRUST = math.log(10.0)  # of odds that errors are what they are told to be, before anything is seen
 _LEAST = 0.05  # of a scale: what is left of it where the error of a measurement explains all
+_NOTHING = 1e-12  # weight
 _SMALL = 0.5  # of a value: errors up to it are about the same of its logarithm
 
 
@@ -25,23 +26,28 @@ class View:
 
     gaussians: Components
     evidence: float
+    observations: float  # that the evidence is of
 
     @classmethod
     def of(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
         """See a series as it was fitted."""
-        return cls(at_nodes(fitted.students(x), fitted.freedom), fitted.evidence)
+        observations = fitted.freedom - 2 * fitted.prior.freedom + 1
+        return cls(at_nodes(fitted.students(x), fitted.freedom), fitted.evidence, observations)
 
     @classmethod
     def told(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
         """See a series with its errors, at several scales of what varies beside them."""
         at_scales = [cls.of(each, x) for each in at_levels(fitted)]
         evidence = torch.tensor([view.evidence for view in at_scales], dtype=torch.float64)
-        return cls(weighed(at_scales), TRUST + float(evidence.logsumexp(0)))
+        total = TRUST + float(evidence.logsumexp(0))
+        return cls(weighed(at_scales), total, at_scales[0].observations)
 
     def of_logarithms(self, logarithms: Float[Tensor, " n"]) -> View:
         """Take a view of logarithms for one of values: so are its densities."""
         gaussians = replace(self.gaussians, is_log=torch.ones_like(self.gaussians.is_log))
-        return View(gaussians, self.evidence - float(logarithms.sum()))
+        # Of a long series the evidence is that of some windows.
+        volume = self.observations * float(logarithms.mean())
+        return replace(self, gaussians=gaussians, evidence=self.evidence - volume)
 
     def less_error(self, variance: Float[Tensor, " m"]) -> View:
         """Take off the error of measurements, which were seen without their errors."""
@@ -52,13 +58,14 @@ def weighed(views: Sequence[View]) -> Components:
     """Return what all views predict, the heaviest first, each view weighed by its evidence."""
     evidence = torch.tensor([view.evidence for view in views], dtype=torch.float64)
     shares = evidence.softmax(0)
-    both = joined(
+    every = joined(
         [
             replace(view.gaussians, weight=share * view.gaussians.weight)
             for view, share in zip(views, shares, strict=True)
         ]
     )
-    return both[both.weight[:, 0].argsort(descending=True, stable=True)]
+    every = every[every.weight[:, 0] > _NOTHING]
+    return every[every.weight[:, 0].argsort(descending=True, stable=True)]
 
 
 def are_small(variance: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> bool:

@@ -11,13 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, check_positive
 from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Observations
 
 _IN_CACHE = 2**17  # numbers in double precision
-_KNOWN = 40.0  # a, where the scale is known
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,15 @@ class Prior:
                 "Trends must be positive, each with a positive share, got trends = "
                 f"{self.trends} and shares = {self.shares}."
             )
+        check_positive("freedom", self.freedom)
+        check_positive("rate", self.rate)
 
-    def near(self, scale: float) -> Prior:
-        """Return the prior of a squared scale that is known to about a sixth."""
-        return replace(self, freedom=_KNOWN, rate=_KNOWN * scale)
+    def near(self, scale: float, width: float) -> Prior:
+        """Return the prior of a squared scale whose logarithm is known to this width."""
+        return replace(self, freedom=width**-2, rate=width**-2 * scale)
 
     def log_constant(self, freedom: float) -> float:
-        r"""Return what `Summary.log_evidence` leaves out, as it is the same for all entries.
+        r"""Return what `Summary.log_evidence` leaves out of the prior, alike for all entries.
 
         .. math:: \log \frac{b^a}{\Gamma(a)} \Gamma\Big(a + \frac{N - 1}{2}\Big)
         """
@@ -62,15 +63,19 @@ class Prior:
         return a * math.log(b) - math.lgamma(a) - a * math.log(scale) - b / scale
 
     @cached_property
-    def logarithms(self) -> Float[Tensor, "2 t"]:
+    def log_trends(self) -> Float[Tensor, "2 t"]:
         """Return the logarithms of the trends, and of their shares."""
         return torch.tensor([self.trends, self.shares], dtype=torch.float64).log()
 
-    @lru_cache  # noqa: B019 - a prior is small, and there are few
     def precision(self, slopes: int) -> Float[Tensor, "t h h"]:
         """Return what is known of the constant, which is nothing, and of so many slopes."""
-        known = [[0.0] + [tau**-2] * slopes for tau in self.trends]
-        return torch.tensor(known, dtype=torch.float64).diag_embed()
+        return _precision(tuple(self.trends), slopes)
+
+
+@lru_cache
+def _precision(trends: tuple[float, ...], slopes: int) -> Float[Tensor, "t h h"]:
+    known = [[0.0] + [tau**-2] * slopes for tau in trends]
+    return torch.tensor(known, dtype=torch.float64).diag_embed()
 
 
 @dataclass(frozen=True)
@@ -116,7 +121,7 @@ class Summary:
         """
         lines = self.lines(prior)
         scale = (prior.rate + self.left_over(lines) / 2).log()
-        trends, shares = prior.logarithms
+        trends, shares = prior.log_trends
         slopes = self.gram.shape[1] - 1
         determinant = self.log_determinant[:, None] + _log_det(lines.precision)
         determinant = (determinant + 2 * slopes * trends)[:, None]  # (e, 1, t)

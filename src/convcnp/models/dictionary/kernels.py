@@ -41,7 +41,7 @@ class Bases:
             _ENVELOPES[shape](flat, 1 / length_scale, row)
             if tuple(pair) in factors:
                 row.mul_(factors[pair[0], pair[1]])
-        return values.view(-1, *lag.shape)
+        return values.view(len(values), *lag.shape)
 
     def _rhythms(self, lag: Float[Tensor, " n"]) -> dict[tuple[float, float], Tensor]:
         """Return the different periodic factors, by period and sharpness."""

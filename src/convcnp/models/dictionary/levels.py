@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import torch
+
+from convcnp.models.dictionary.components import FEWEST
 from convcnp.models.dictionary.windows import Fitted, weigh
 
-_STEP = 0.75 * math.log(2)  # between levels of the logarithm of a squared scale
-_LEVELS = range(-4, 3)  # steps from the typical one: errors may explain more than it says
+_STEP, _FINEST = 0.52, 0.2  # between levels of the logarithm of a squared scale
+_WIDTH = 0.3  # of a level, in steps
+_MANY = 60  # observations, of which more tell the scale more finely
+_BELOW, _ABOVE = 4, 2  # steps from the typical scale: errors may explain more than it says
+_TAILS = 1.5  # deviations of what few observations leave open
+_HOPELESS = 30.0  # nats
 
 
 def at_levels(fitted: Fitted) -> list[Fitted]:
@@ -16,15 +23,24 @@ def at_levels(fitted: Fitted) -> list[Fitted]:
 
     Observations vary by :math:`s^2 (K + \sigma^2 I) + E` with errors :math:`E` that do not grow
     with the scale :math:`s^2`. The evidence of each level has its share of the scale's prior.
+    Levels that cannot count are left out.
     """
     assert fitted.told is not None
-    prior, freedom, found = fitted.prior, float(fitted.series.count.sum()) - 1, []
-    for level in _LEVELS:
-        scale = fitted.typical_variance * math.exp(_STEP * level)
-        near = prior.near(scale)
-        series = replace(fitted.series, extra=fitted.told / scale)
+    prior, found = fitted.prior, []
+    freedom = fitted.freedom - 2 * prior.freedom
+    step = min(max(_STEP * (_MANY / max(freedom, 1)) ** 0.5, _FINEST), _STEP)
+    for level in range(-_BELOW, 1 + max(_ABOVE, math.ceil(_open(fitted.freedom) / step))):
+        scale = fitted.typical_variance * math.exp(step * level)
+        near = prior.near(scale, _WIDTH * step)
+        each = weigh(replace(fitted.series, extra=fitted.told / scale), fitted.entries, near)
         constant = near.log_constant(freedom) - prior.log_constant(freedom)
-        share = prior.log_density(scale) + math.log(_STEP)
-        each = weigh(series, fitted.entries, near)
+        share = prior.log_density(scale) + math.log(step)
         found.append(replace(each, evidence=each.evidence + constant + share))
-    return found
+    most = max(each.evidence for each in found)
+    return [each for each in found if each.evidence >= most - _HOPELESS]
+
+
+def _open(freedom: float) -> float:
+    """Return how far up the logarithm of a squared scale is left open by so much freedom."""
+    half = torch.tensor(max(freedom, FEWEST) / 2, dtype=torch.float64)
+    return _TAILS * float(torch.polygamma(1, half).sqrt())

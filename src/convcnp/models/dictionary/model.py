@@ -194,7 +194,7 @@ class GaussianProcessDictionary(AveragedProcesses):
             if fitted is None:
                 curves = torch.randn(num_samples, len(x), dtype=x.dtype, generator=generator)
             else:
-                if fitted.told is not None:
+                if fitted.told is not None and fitted.whole is not None:
                     fitted = max(at_levels(fitted), key=lambda each: each.evidence)
                 found = drawn(fitted, x, num_samples, generator)
                 if found is None:

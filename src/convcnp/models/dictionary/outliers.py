@@ -14,7 +14,7 @@ from convcnp.models.dictionary.components import Outliers
 from convcnp.models.dictionary.series import Series
 from convcnp.models.dictionary.windows import Fitted, windows
 
-_FAR = 4.0  # deviations from what all others say of an observation
+_FAR = 5.0  # deviations from what all others say of an observation
 _ASIDE = 2.0  # deviations, likewise, by which a neighbour bears it out
 _PRICE = math.log(100)  # nats: one in a hundred is an outlier, before anything is seen
 _MOST = 0.1  # of the observations: more are no outliers
