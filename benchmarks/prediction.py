@@ -64,8 +64,8 @@ def one_series(quick: bool) -> list[Finding]:
 def many_series(quick: bool) -> list[Finding]:
     """Fill the gaps of many series from a table, on grids that end with the data and on wide ones.
 
-    On wide grids, half the receptive radius lies beyond the data, as was so before decision 31. They
-    gain by what came later as well: before all of it there were a quarter as many (docs/speed.md).
+    On wide grids, half the receptive radius lies beyond the data, as was so before decision 31.
+    They gain by what came later as well (docs/speed.md).
     """
     predictor = convcnp.load("general-convcnp")
     assert isinstance(predictor.model, ConvCNP)

@@ -1,15 +1,15 @@
 """Outliers: found by what all others say of them, and believed only if that explains more."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+import convcnp
 from convcnp.core.task import Task
 from convcnp.models.dictionary.catalogue import assembled
-from convcnp.models.dictionary.components import Components, Outliers
+from convcnp.models.dictionary.components import NO_OUTLIERS, Components, Outliers, with_surprise
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.model import GaussianProcessDictionary
@@ -31,7 +31,7 @@ def model() -> GaussianProcessDictionary:
     return GaussianProcessDictionary()
 
 
-def outliers_in(model, x, y) -> Outliers | None:
+def outliers_in(model, x, y) -> Outliers:
     return model.fit(torch.from_numpy(x), torch.from_numpy(y)).outliers
 
 
@@ -43,7 +43,7 @@ def test_spikes_neither_bend_the_mean_nor_widen_the_band(model, points, spikes):
     y = clean.copy()
     y[spikes] += 3.0
     found = outliers_in(model, x, y)
-    assert found is not None and found.count == len(spikes)
+    assert found.count == len(spikes)
     at = x[:-1] + 0.5
     one, other = (model(Task.from_arrays(x, values, at)) for values in (y, clean))
     wide = (one.quantile(0.95) - one.quantile(0.05)) / (other.quantile(0.95) - other.quantile(0.05))
@@ -60,7 +60,7 @@ def test_what_happens_for_a_while_is_no_outlier(model, width, hidden):
     x, y = wave(200)
     y += 3 * np.exp(-0.5 * ((x - 100) / width) ** 2)
     seen = (x != 100) | (not hidden)
-    assert outliers_in(model, x[seen], y[seen]) is None
+    assert outliers_in(model, x[seen], y[seen]) == NO_OUTLIERS
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -68,11 +68,11 @@ def test_noise_has_none(model, seed):
     random = np.random.default_rng(seed)
     x = np.arange(60.0)
     for y in (random.normal(size=60), np.cumsum(random.normal(size=60))):
-        assert outliers_in(model, x, y) is None
+        assert outliers_in(model, x, y) == NO_OUTLIERS
 
 
 def test_few_observations_have_none(model):
-    assert outliers_in(model, np.arange(7.0), np.array([0.0, 0, 0.1, 9, 0, 0.1, 0])) is None
+    assert outliers_in(model, np.arange(7.0), np.array([0.0, 0, 0.1, 9, 0, 0.1, 0])) == NO_OUTLIERS
 
 
 def test_a_series_in_other_units_has_the_same_outliers(model):
@@ -111,11 +111,33 @@ def test_who_is_off_to_the_side_of_a_neighbour_is_not_alone():
     assert _alone(score).int().tolist() == [1, 1, 0, 0, 0, 0, 1, 0, 0, 0]
 
 
-def test_other_outliers_lie_around_the_most_probable_and_weigh_as_much_as_there_were():
+def test_how_far_outliers_are_is_told_in_spreads_of_the_values(model):
+    """Also where a series is seen as its logarithms."""
+    x, y = wave(60)
+    y = np.exp(2 * y)
+    before = y[20]
+    y[20] *= 60.0
+    fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))
+    assert int(fitted.weighed.variants.form[0]) == 1
+    assert fitted.outliers.count == 1
+    off = (y[20] - before) / float(fitted.series.scale[0])
+    assert fitted.outliers.width == pytest.approx(off, rel=0.1)
+
+
+def test_what_is_left_to_outliers_is_as_much_as_there_were_and_as_wide():
     column = torch.tensor([[0.75], [0.25]], dtype=torch.float64)
-    students = Components(column, 4 * column, column, torch.tensor([True, False]))
-    found = Outliers(count=2, width=3.0).beside(students, torch.tensor([5.0, 2.0]).double(), n=18)
+    some = Components(column, 4 * column, column, torch.tensor([False, False]))
+    found = with_surprise(some, 1e-9, 5.0, 0.1, Outliers(count=2, width=3.0))
     torch.testing.assert_close(found.weight[:, 0], column.new_tensor([0.675, 0.225, 0.1]))
-    assert float(found.location[2]) == 3.0 and bool(found.is_log[2])
-    assert float(found.scale[2]) == pytest.approx((0.75**2 + 6.0**2) ** 0.5)
-    assert replace(found, weight=found.weight)[:2].is_log.tolist() == [True, False]
+    assert float(found.location[2]) == pytest.approx(0.75 * 3.0 + 0.25 * 1.0)
+    assert float(found.scale[2]) == pytest.approx(15.0, rel=1e-6)
+
+
+@torch.inference_mode()
+def test_the_general_model_widens_no_deviation_by_outliers_that_it_has_seen():
+    x, y = wave(300)
+    y[[60, 120, 250]] += 20.0
+    found = convcnp.load("general").model(Task.from_arrays(x, y, x[:-1] + 0.5))
+    inside = (found.quantile(0.05) < found.mean) & (found.mean < found.quantile(0.95))
+    assert inside.double().mean() > 0.99
+    assert float(found.stddev.median()) < 2 * 20.0 * (3 / 300) ** 0.5

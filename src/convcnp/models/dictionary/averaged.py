@@ -13,6 +13,7 @@ from convcnp.core.log_mixture import LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.models.base import Model
 from convcnp.models.dictionary.components import (
+    NO_OUTLIERS,
     Components,
     Outliers,
     as_gaussians,
@@ -117,13 +118,11 @@ class AveragedProcesses(Model):
         students: Components,
         freedom: float,
         seen: Observations,
-        outliers: Outliers | None = None,
+        outliers: Outliers = NO_OUTLIERS,
     ) -> Components:
         """Return the mixture that stands for Student-t distributions, the heaviest first."""
-        found = as_gaussians(students, freedom, self.num_components - 1 - (outliers is not None))
-        if outliers is not None:
-            found = outliers.beside(found, seen.scale, seen.num_points)
+        found = as_gaussians(students, freedom, self.num_components - 1)
         if seen.logarithms is not None:
             found = bounded(found, seen.logarithms, float(seen.scale[1]))
-        share = self.surprise / (seen.num_points + 2)
-        return with_surprise(found, share, float(seen.scale[0]))
+        first, again = (n / (seen.num_points + 2) for n in (self.surprise, outliers.count))
+        return with_surprise(found, first, float(seen.scale[0]), again, outliers)

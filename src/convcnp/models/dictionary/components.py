@@ -68,22 +68,8 @@ class Outliers:
     count: int
     width: float  # root of the mean square, in spreads of the series
 
-    def beside(self, students: Components, spreads: Float[Tensor, " r"], n: int) -> Components:
-        """Leave as much to other outliers as there were, around what is the most probable.
 
-        Args:
-            students: The heaviest first.
-            spreads: Of the forms of the series, in the user's units.
-            n: Number of observations.
-        """
-        share, first = self.count / (n + 2), students[:1]
-        width = self.width * float(spreads[int(first.is_log[0])])
-        wide = replace(
-            first,
-            weight=torch.full_like(first.weight, share),
-            scale=(first.scale**2 + width**2).sqrt(),
-        )
-        return joined([replace(students, weight=(1 - share) * students.weight), wide])
+NO_OUTLIERS = Outliers(0, 0.0)
 
 
 def as_gaussians(students: Components, freedom: float, most: int) -> Components:
@@ -154,20 +140,32 @@ def merged(components: Components, bands: int) -> Components:
     return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
 
 
-def with_surprise(components: Components, share: float, spread: float) -> Components:
+def with_surprise(
+    components: Components,
+    share: float,
+    spread: float,
+    again: float = 0.0,
+    outliers: Outliers = NO_OUTLIERS,
+) -> Components:
     """Leave a share of the probability to what no entry foresees: an outlier, the first zero.
 
     It is a Gaussian several times as wide as the values of the series, and the last component. It
     lies where the others do, so that the mean is theirs: elsewhere, it would draw the mean out of a
     narrow band. Where they are so narrow that it would rule the deviation, its share is smaller.
+
+    Args:
+        spread: Of the series.
+        again: A further share, as there were outliers, which may be as far away again.
+        outliers: These.
     """
     mean, variance = components.moments()
     width = _SURPRISE_WIDTH * spread
     shares = largest_surprise(variance, width).clamp(max=share)[None]
-    wide = Components(
-        shares, mean[None], torch.full_like(shares, width), components.is_log.new_zeros(1)
-    )
-    return joined([replace(components, weight=(1 - shares) * components.weight), wide])
+    total = shares + again
+    squared = shares * width**2 + again * (outliers.width * spread) ** 2
+    squared = torch.where(total > 0, squared / total, width**2)
+    wide = Components(total, mean[None], squared.sqrt(), components.is_log.new_zeros(1))
+    return joined([replace(components, weight=(1 - total) * components.weight), wide])
 
 
 def largest_surprise(variance: Tensor, width: Tensor | float) -> Tensor:

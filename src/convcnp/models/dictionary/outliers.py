@@ -45,9 +45,18 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
         if tried.evidence - _PRICE * count <= worth:
             break
         found, worth = found | new, tried.evidence - _PRICE * count
-        off = left_out(tried)[0][found]
-        fitted = replace(tried, outliers=Outliers(count, float((off**2).mean().sqrt())))
+        fitted = replace(tried, outliers=Outliers(count, _width(tried, found)))
     return fitted
+
+
+def _width(fitted: Fitted, outliers: Bool[Tensor, " n"]) -> float:
+    """Return how far outliers are from what the others say, in spreads of the values."""
+    series, form = fitted.series, int(fitted.weighed.variants.form[0])
+    is_value = series.z[form, outliers]
+    both = torch.stack([is_value, is_value - left_out(fitted)[0][outliers]])
+    values = series.level[form] + series.scale[form] * both
+    off = (values.exp() if form == 1 else values).diff(dim=0) / series.scale[0]
+    return float((off**2).mean().sqrt())
 
 
 def left_out(fitted: Fitted) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from convcnp.models.dictionary.bordered import Bordered, Frame
-from convcnp.models.dictionary.components import Components, Outliers
+from convcnp.models.dictionary.components import NO_OUTLIERS, Components, Outliers
 from convcnp.models.dictionary.evidence import (
     Factored,
     Lines,
@@ -84,7 +84,7 @@ class Fitted:
     whole: Factored | None  # of a short series
     evidence: float  # logarithm, of all entries together
     told: Float[Tensor, " n"] | None = None  # variance of errors, in units of the series' spread
-    outliers: Outliers | None = None
+    outliers: Outliers = NO_OUTLIERS
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
