@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.models.dictionary.components import Outliers
+from convcnp.models.dictionary.evidence import Lines, Variants
 from convcnp.models.dictionary.series import Series
 from convcnp.models.dictionary.windows import Fitted, windows
 
@@ -19,6 +20,7 @@ _ASIDE = 2.0  # deviations, likewise, by which a neighbour bears it out
 _PRICE = math.log(100)  # nats: one in a hundred is an outlier, before anything is seen
 _MOST = 0.1  # of the observations: more are no outliers
 _FEWEST = 8  # observations, among which one can be told
+_LONGEST = 4608  # observations: among more, every look would take longer than all the rest
 _ROUNDS = 3  # without the largest, smaller ones are seen
 
 Again = Callable[[Series, Bool[Tensor, " n"]], Fitted]  # fits a series anew, given its outliers
@@ -33,7 +35,7 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
     """
     series, worth = fitted.series, fitted.evidence
     found = torch.zeros(series.num_points, dtype=torch.bool)
-    for _ in range(_ROUNDS if series.num_points >= _FEWEST else 0):
+    for _ in range(_ROUNDS if _FEWEST <= series.num_points <= _LONGEST else 0):
         away, deviation = left_out(fitted)
         score = away / deviation
         new = (score.abs() > _FAR) & _alone(score) & ~found
@@ -65,11 +67,12 @@ def left_out(fitted: Fitted) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     By the heaviest variant, in spreads of its form: :math:`[C^{-1} z]_i / [C^{-1}]_{ii}` and
     :math:`s [C^{-1}]_{ii}^{-1/2}` with :math:`C = K + \Sigma`, beside the line of the mean.
     """
-    series, best = fitted.series, fitted.weighed.variants[torch.tensor([0])]
+    series = fitted.series
     away, deviation = torch.zeros_like(series.x), torch.zeros_like(series.x)
+    only, best = _only(fitted, fitted.weighed.variants[torch.tensor([0])])
     for window in windows(series.x):
         part = series.part(window.start, window.stop)
-        found = fitted.factored(part)
+        found = only.factored(part)
         factor = found.factor[best.entry[0]]
         residual = torch.linalg.solve_triangular(factor.mT, found.left(best).mT, upper=True)[:, 0]
         precision = torch.cholesky_inverse(factor).diagonal()
@@ -77,6 +80,15 @@ def left_out(fitted: Fitted) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
         away[own] = (residual / precision)[own - window.start]
         deviation[own] = (fitted.variance[0] / precision).sqrt()[own - window.start]
     return away, deviation
+
+
+def _only(fitted: Fitted, best: Variants) -> tuple[Fitted, Variants]:
+    """Leave out all entries but the best, if they would be factorised again for every window."""
+    if fitted.whole is not None:
+        return fitted, best
+    lines = Lines(fitted.lines.precision[best.entry], fitted.lines.estimate[best.entry])
+    only = replace(fitted, entries=fitted.entries[best.entry], lines=lines)
+    return only, replace(best, entry=torch.zeros_like(best.entry))
 
 
 def _alone(score: Float[Tensor, " n"]) -> Bool[Tensor, " n"]:
