@@ -71,6 +71,16 @@ def test_noise_has_none(model, seed):
         assert outliers_in(model, x, y) == NO_OUTLIERS
 
 
+def test_the_evidence_of_a_series_with_outliers_has_paid_for_them(model):
+    x, y = wave(60)
+    y[20] += 5.0
+    times, values = torch.from_numpy(x), torch.from_numpy(y)
+    fitted = model.fit(times, values)
+    free = weigh(fitted.series, fitted.entries, fitted.prior).evidence
+    assert fitted.outliers.count == 1
+    assert fitted.evidence == pytest.approx(free - math.log(100), abs=1e-6)
+
+
 def test_few_observations_have_none(model):
     assert outliers_in(model, np.arange(7.0), np.array([0.0, 0, 0.1, 9, 0, 0.1, 0])) == NO_OUTLIERS
 

@@ -33,7 +33,8 @@ class Bases:
     def __call__(self, lag: Float[Tensor, ...]) -> Float[Tensor, "b ..."]:
         """Evaluate every base kernel at every lag, in the precision of the lags."""
         values = lag.new_empty(len(self.shape), lag.numel())
-        flat, factors = lag.flatten(), self._rhythms(lag.flatten())
+        flat = lag.flatten()
+        factors = self._rhythms(flat)
         numbers = (self.length_scale.tolist(), self.period.tolist(), self.sharpness.tolist())
         rows = zip(values.unbind(), self.shape.tolist(), *numbers, strict=True)
         # One after the other: what is worked on in many steps stays in the processor's cache.

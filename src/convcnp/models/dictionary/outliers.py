@@ -33,7 +33,7 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
     are off to the same side are something that happened. The evidence decides, of which every
     outlier takes its price.
     """
-    series, worth = fitted.series, fitted.evidence
+    series = fitted.series
     found = torch.zeros(series.num_points, dtype=torch.bool)
     for _ in range(_ROUNDS if _FEWEST <= series.num_points <= _LONGEST else 0):
         away, deviation = left_out(fitted)
@@ -44,18 +44,20 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
             break
         extra = torch.where(new, away**2 / fitted.variance[0], fitted.series.extra)
         tried = again(replace(series, extra=extra), found | new)
-        if tried.evidence - _PRICE * count <= worth:
+        evidence = tried.evidence - _PRICE * count
+        if evidence <= fitted.evidence:
             break
-        found, worth = found | new, tried.evidence - _PRICE * count
-        fitted = replace(tried, outliers=Outliers(count, _width(tried, found)))
+        found |= new
+        outliers = Outliers(count, _width(tried, found))
+        fitted = replace(tried, evidence=evidence, outliers=outliers)
     return fitted
 
 
 def _width(fitted: Fitted, outliers: Bool[Tensor, " n"]) -> float:
     """Return how far outliers are from what the others say, in spreads of the values."""
     series, form = fitted.series, int(fitted.weighed.variants.form[0])
-    is_value = series.z[form, outliers]
-    both = torch.stack([is_value, is_value - left_out(fitted)[0][outliers]])
+    z = series.z[form, outliers]
+    both = torch.stack([z, z - left_out(fitted)[0][outliers]])
     values = series.level[form] + series.scale[form] * both
     off = (values.exp() if form == 1 else values).diff(dim=0) / series.scale[0]
     return float((off**2).mean().sqrt())
