@@ -10,13 +10,21 @@ from convcnp.core.predictive import MixturePredictive
 MASK = torch.ones(1, 3, 1, dtype=torch.bool)
 
 
-def mixture(is_log: tuple[bool, bool] = (False, True)) -> LogMixturePredictive:
+def mixture(
+    is_log: tuple[bool, bool] = (False, True), *, is_shifted: bool = True
+) -> LogMixturePredictive:
     generator = torch.Generator().manual_seed(0)
     logits, locations = torch.randn(2, 1, 3, 1, 2, generator=generator, dtype=torch.float64)
     scales = 0.2 + torch.rand(1, 3, 1, 2, generator=generator, dtype=torch.float64)
-    return LogMixturePredictive(
-        logits, locations, scales, torch.tensor(is_log).expand(1, 3, 1, 2), MASK
-    )
+    kinds = torch.tensor(is_log).expand(1, 3, 1, 2)
+    shift = torch.where(kinds, torch.tensor([0.4, 0.1]).double() * is_shifted, 0)
+    return LogMixturePredictive(logits, locations, scales, kinds, shift, MASK)
+
+
+def numbers(found: LogMixturePredictive) -> list[torch.Tensor]:
+    """Return what the head is given."""
+    kind = found.is_log.double()
+    return [found.log_weights, found.locations, found.scales, kind, found.shift]
 
 
 def by_torch(found: LogMixturePredictive, value: torch.Tensor, what: str) -> torch.Tensor:
@@ -26,7 +34,7 @@ def by_torch(found: LogMixturePredictive, value: torch.Tensor, what: str) -> tor
         getattr(
             kinds[int(found.is_log[0, 0, 0, k])](found.locations[..., k], found.scales[..., k]),
             what,
-        )(value)
+        )(value + found.shift[..., k])
         for k in range(2)
     ]
     parts = torch.stack(parts, -1)
@@ -39,9 +47,12 @@ def test_density_and_cdf_are_torchs():
     torch.testing.assert_close(found.cdf(value), by_torch(found, value, "cdf"))
 
 
-def test_a_log_normal_has_no_mass_below_zero():
-    found = mixture((True, True))
-    below = torch.full((1, 3, 1), -0.1).double()
+@pytest.mark.parametrize("is_shifted", [False, True])
+def test_a_log_normal_has_no_mass_below_its_bound(is_shifted):
+    found = mixture((True, True), is_shifted=is_shifted)
+    bound = 0.4 if is_shifted else 0.0
+    assert (found.cdf(torch.full((1, 3, 1), 0.1 - bound).double()) > 0).all()
+    below = torch.full((1, 3, 1), -0.1 - bound).double()
     assert (found.cdf(below) == 0).all()
     assert (found.log_prob(below) == -math.inf).all()
 
@@ -99,18 +110,16 @@ def test_scatter_adds_its_variance():
 def test_outputs_not_asked_for_count_for_nothing():
     found = mixture()
     masked = LogMixturePredictive(
-        found.log_weights, found.locations, found.scales, found.is_log, ~MASK
+        *(found.log_weights, found.locations, found.scales, found.is_log, found.shift), ~MASK
     )
     nothing = torch.full((1, 3, 1), math.nan).double()
     assert (masked.log_prob(nothing) == 0).all()
     assert (masked.crps(nothing) == 0).all()
 
 
-def test_the_head_reads_four_numbers_per_component():
+def test_the_head_reads_five_numbers_per_component():
     found, head = mixture(), LogMixtureHead(2)
-    raw = torch.stack(
-        [found.log_weights, found.locations, found.scales, found.is_log.double()], 2
-    ).flatten(2)
+    raw = torch.stack(numbers(found), 2).flatten(2)
     assert raw.shape[2] == head.channels(1)
     again = head(raw, MASK)
     value = torch.tensor([0.3, 1.0, 2.0])[None, :, None].double()
@@ -121,10 +130,9 @@ def test_the_head_reads_four_numbers_per_component():
 
 def test_components_that_no_output_has_are_left_out():
     found, never = mixture(), torch.full((1, 3, 1, 2), -math.inf).double()
-    parts = (found.log_weights, found.locations, found.scales, found.is_log.double())
+    fillers = never, *[torch.ones_like(never)] * 4
     padded = [
-        torch.cat([filler, part], -1)
-        for part, filler in zip(parts, (never, *[torch.ones_like(never)] * 3), strict=True)
+        torch.cat([filler, part], -1) for part, filler in zip(numbers(found), fillers, strict=True)
     ]
     again = LogMixtureHead(4)(torch.stack(padded, 2).flatten(2), MASK)
     assert again.locations.shape[-1] == found.locations.shape[-1]

@@ -214,7 +214,9 @@ def test_the_command_takes_inputs_and_a_channel(own_points, own_series, tmp_path
 
 def test_skill_is_that_of_the_median_which_no_tail_draws_away():
     ones = torch.ones(1, 1, 1, 1, dtype=torch.float64)
-    skewed = LogMixturePredictive(0 * ones, 0 * ones, 2 * ones, ones > 0, ones[..., 0] > 0)
+    skewed = LogMixturePredictive(
+        0 * ones, 0 * ones, 2 * ones, ones > 0, 0 * ones, ones[..., 0] > 0
+    )
     assert skewed.mean.item() > 7
     y, asked = torch.ones(1, 1, 1, dtype=torch.float64), torch.ones(1, 1, dtype=torch.bool)
     assert calibration._scored(skewed, y, asked, 0, {}).error == pytest.approx(0, abs=1e-6)

@@ -1,4 +1,4 @@
-"""Mixtures whose components are Gaussians of the output, or of its logarithm."""
+"""Mixtures whose components are Gaussians of the output, or of a logarithm of it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from convcnp.core.heads import Head
 from convcnp.core.normal_scores import EXACTLY, SMALLEST, mixed_score, root
 from convcnp.core.predictive import MixturePredictive, Predictive
 
+NUMBERS = 5  # of every component, as the head takes them
 _NODES = 33  # per component, where the CRPS is an integral
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 
@@ -20,18 +21,20 @@ _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 class LogMixturePredictive(Predictive):
     r"""Independent mixtures at the targets, some components of which are log-normal.
 
-    .. math:: y = a + u \text{ or } y = a + e^u, \qquad u \sim \mathcal N(\mu_k, \sigma_k^2)
+    .. math:: y = a + u \text{ or } y = a + e^u - c_k, \qquad u \sim \mathcal N(\mu_k, \sigma_k^2)
 
     Args:
         logits: Logarithms of the weights, up to a constant; the components are last.
         locations: Mean of every component, or of its logarithm.
         scales: Standard deviation of every component, or of its logarithm.
-        is_log: Which components are of the logarithm.
+        is_log: Which components are of a logarithm.
+        shift: What is added to the output before its logarithm is taken, :math:`c_k`; zero where
+            there is none.
         offset: What is added to every output, :math:`a`.
 
     Example:
         >>> zeros, mask = torch.zeros(1, 1, 1, 1), torch.ones(1, 1, 1, dtype=torch.bool)
-        >>> positive = LogMixturePredictive(zeros, zeros, zeros + 1, zeros == 0, mask)
+        >>> positive = LogMixturePredictive(zeros, zeros, zeros + 1, zeros == 0, zeros, mask)
         >>> round(positive.quantile(0.5).item(), 3), positive.cdf(torch.zeros(1, 1, 1)).item()
         (1.0, 0.0)
     """
@@ -42,12 +45,14 @@ class LogMixturePredictive(Predictive):
         locations: Float[Tensor, "B M Dy K"],
         scales: Float[Tensor, "B M Dy K"],
         is_log: Bool[Tensor, "B M Dy K"],
+        shift: Float[Tensor, "B M Dy K"],
         mask: Bool[Tensor, "B M Dy"],
         offset: Tensor | float = 0.0,
     ) -> None:
         super().__init__(mask.shape, validate_args=False)
         self.log_weights = torch.log_softmax(logits, -1)
-        self.locations, self.scales, self.is_log, self.mask = locations, scales, is_log, mask
+        self.locations, self.scales, self.is_log, self.shift = locations, scales, is_log, shift
+        self.mask = mask
         self.offset = torch.as_tensor(offset).to(locations).expand(mask.shape)
 
     @property
@@ -78,7 +83,7 @@ class LogMixturePredictive(Predictive):
         mean = (self.locations + square / 2).clamp(max=_LARGEST).exp()
         variance = mean**2 * torch.expm1(square.clamp(max=20.0))
         return (
-            torch.where(self.is_log, mean, self.locations),
+            torch.where(self.is_log, mean, self.locations) - self.shift,
             torch.where(self.is_log, variance, square),
         )
 
@@ -92,7 +97,7 @@ class LogMixturePredictive(Predictive):
     ) -> Float[Tensor, "*S B M Dy"]:
         """Return the outputs that have these normal scores, in float64."""
         own = self.locations.double() + self.scales.double() * score[..., None]
-        own = torch.where(self.is_log, own.clamp(max=_LARGEST).exp(), own)
+        own = self._outer(own, self.is_log, self.shift)
         # A mixture's lies between those of its components, of those that have any weight.
         counts = self.weights > 0
         low = self.offset + torch.where(counts, own, torch.inf).amin(-1)
@@ -100,10 +105,15 @@ class LogMixturePredictive(Predictive):
         return root(self.score, low, high, score.double(), tolerance)
 
     def _inner(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Return u for every component, and the logarithm of what it is the logarithm of."""
-        y = (value.to(self.locations) - self.offset)[..., None]
+        """Return u for every component, and the logarithm that it would be."""
+        y = (value.to(self.locations) - self.offset)[..., None] + self.shift
         logarithm = torch.where(y > 0, y.clamp(min=SMALLEST).log(), -torch.inf)
         return torch.where(self.is_log, logarithm, y), logarithm
+
+    @staticmethod
+    def _outer(u: Tensor, is_log: Tensor, shift: Tensor) -> Tensor:
+        """Return the outputs, without the offset, that components stand for."""
+        return torch.where(is_log, u.clamp(max=_LARGEST).exp(), u) - shift
 
     def _log_density(self, value: Tensor) -> Tensor:
         u, logarithm = self._inner(value)
@@ -136,7 +146,8 @@ class LogMixturePredictive(Predictive):
             return each.flatten(0, 2)[chosen][None, :, None]
 
         return LogMixturePredictive(
-            *(some(self.log_weights), some(self.locations), some(self.scales), some(self.is_log)),
+            *(some(self.log_weights), some(self.locations), some(self.scales)),
+            *(some(self.is_log), some(self.shift)),
             some(self.mask[..., None])[..., 0],
             some(self.offset[..., None])[..., 0],
         )
@@ -146,7 +157,7 @@ class LogMixturePredictive(Predictive):
         value = value[None, :, None]
         z = torch.linspace(-5, 5, _NODES).to(self.locations)
         nodes = self.locations[..., None] + z * self.scales[..., None]  # (1, m, 1, K, nodes)
-        nodes = torch.where(self.is_log[..., None], nodes.clamp(max=_LARGEST).exp(), nodes)
+        nodes = self._outer(nodes, self.is_log[..., None], self.shift[..., None])
         nodes = nodes + self.offset[..., None, None]
         # A component of no weight must not stretch the nodes.
         nodes = torch.where((self.weights > 0)[..., None], nodes, value[..., None, None])
@@ -178,29 +189,31 @@ class LogMixturePredictive(Predictive):
         )
         offset = self.offset * scale + shift
         return LogMixturePredictive(
-            self.log_weights, locations, scales, self.is_log, self.mask, offset
+            *(self.log_weights, locations, scales, self.is_log, self.shift * factor),
+            *(self.mask, offset),
         )
 
     def to(self, device: torch.device | str) -> LogMixturePredictive:
         """Move every tensor to a device."""
-        parts = (self.log_weights, self.locations, self.scales, self.is_log, self.mask, self.offset)
+        numbers = (self.log_weights, self.locations, self.scales, self.is_log, self.shift)
+        parts = (*numbers, self.mask, self.offset)
         return LogMixturePredictive(*(part.to(device) for part in parts))
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         choices = self.weights.flatten(0, -2)  # (outputs, K)
         chosen = torch.multinomial(choices, math.prod(shape), True, generator=generator)
         chosen = chosen.T.reshape(*shape, *self.mask.shape, 1)
-        locations, scales, is_log = (
+        locations, scales, is_log, shift = (
             parameter.expand(*shape, *parameter.shape).gather(-1, chosen)[..., 0]
-            for parameter in (self.locations, self.scales, self.is_log)
+            for parameter in (self.locations, self.scales, self.is_log, self.shift)
         )
         white = torch.randn(locations.shape, dtype=locations.dtype, generator=generator)
         u = locations + scales * white.to(locations)
-        return self.offset + torch.where(is_log, u.clamp(max=_LARGEST).exp(), u)
+        return self.offset + self._outer(u, is_log, shift)
 
 
 class LogMixtureHead(Head):
-    """The log weight, location and scale of every component, and whether it is a logarithm's.
+    """The log weight, location and scale of every component, and of which logarithm it is, if any.
 
     The numbers are taken as they are: nothing is trained that would have to be made positive.
 
@@ -213,20 +226,20 @@ class LogMixtureHead(Head):
         self.components = components
 
     def channels(self, dim_y: int) -> int:
-        """Return four numbers per component and output channel."""
-        return 4 * self.components * dim_y
+        """Return five numbers per component and output channel."""
+        return NUMBERS * self.components * dim_y
 
     def forward(
         self, raw: Float[Tensor, "B M P"], mask: Bool[Tensor, "B M Dy"]
     ) -> LogMixturePredictive:
-        """Return mixtures: weights first, then locations, scales, and one for a logarithm.
+        """Return mixtures: weights first, then locations, scales, one for a logarithm, and shifts.
 
         Components are put in the order of their weights, and those that no output has left out.
         """
-        parts = raw.unflatten(-1, (4, mask.shape[2], self.components))
+        parts = raw.unflatten(-1, (NUMBERS, mask.shape[2], self.components))
         logits = parts[..., 0, :, :]  # (B, M, Dy, K)
         order = torch.argsort(logits, dim=-1, descending=True, stable=True)
         most = int((torch.softmax(logits, -1) > 0).sum(-1).amax()) if logits.numel() else 1
         order = order[..., None, :, :most].expand(*parts.shape[:-1], most)
-        logits, locations, scales, is_log = parts.gather(-1, order).unbind(-3)
-        return LogMixturePredictive(logits, locations, scales, is_log > 0.5, mask)
+        logits, locations, scales, is_log, shift = parts.gather(-1, order).unbind(-3)
+        return LogMixturePredictive(logits, locations, scales, is_log > 0.5, shift, mask)

@@ -6,6 +6,7 @@ import torch
 
 from convcnp.models.dictionary.components import (
     Components,
+    LogLimits,
     as_gaussians,
     bounded,
     condensed,
@@ -19,7 +20,7 @@ def components(c: int = 30, m: int = 4, seed: int = 0) -> Components:
     location = torch.randn(c, m, generator=generator, dtype=torch.float64)
     scale = 0.1 + torch.rand(c, m, generator=generator, dtype=torch.float64)
     weight = (weight / weight.sum())[:, None].expand(c, m)
-    return Components(weight, location, scale, torch.zeros(c, dtype=torch.bool))
+    return Components(weight, location, scale, torch.zeros(c, dtype=torch.bool), torch.zeros(c))
 
 
 def moments(parts: Components) -> tuple[torch.Tensor, torch.Tensor]:
@@ -39,10 +40,14 @@ def test_condensing_keeps_weights_means_and_variances():
 
 def test_logarithms_are_condensed_apart():
     many = components()
-    mixed = Components(many.weight, many.location, many.scale, torch.arange(30) % 2 == 1)
+    number = torch.arange(30)
+    mixed = replace(many, is_log=number % 2 == 1, shift=1.0 * (number % 4 == 3))
     few = condensed(mixed, 8)
-    share = mixed.weight[mixed.is_log].sum(0)
-    torch.testing.assert_close(few.weight[few.is_log].sum(0), share)
+    for kind in (~few.is_log, few.shift == 1, few.is_log & (few.shift == 0)):
+        assert kind.any()
+    for shift in (0, 1):
+        own, left = (each.is_log & (each.shift == shift) for each in (mixed, few))
+        torch.testing.assert_close(few.weight[left].sum(0), mixed.weight[own].sum(0))
 
 
 @pytest.mark.parametrize("freedom", [4.0, 8.0, 20.0, 60.0])
@@ -69,17 +74,16 @@ def test_gaussians_are_no_more_than_asked_for():
 def test_logarithms_stay_within_reach_and_values_as_they_are():
     far = Components(
         *(torch.full((2, 1), value).double() for value in (0.5, 1e3, 1e3)),
-        torch.tensor([True, False]),
+        *(torch.tensor([True, False]), torch.zeros(2)),
     )
-    near = bounded(far, torch.tensor([0.0, 1.0, 2.0]).double(), 1.0)
+    limits = {0.0: LogLimits.of(torch.tensor([0.0, 1.0, 2.0]).double(), 1.0)}
+    near = bounded(far, limits)
     assert near.location.flatten().tolist() == [3.0, 1e3]
     torch.testing.assert_close(near.scale.flatten(), torch.tensor([2**0.5, 1e3]).double())
-    middle = bounded(replace(far, location=torch.zeros(2, 1).double()), log_values(), 1.0)
+    middle = bounded(replace(far, location=torch.zeros(2, 1).double()), limits)
     assert middle.scale.flatten().tolist() == [1.5, 1e3]
-
-
-def log_values():
-    return torch.tensor([0.0, 1.0, 2.0]).double()
+    # Those of other logarithms have other limits, here none.
+    assert bounded(replace(far, shift=torch.ones(2)), limits).location.tolist() == [[1e3], [1e3]]
 
 
 @pytest.mark.parametrize("values", [[0.0], [-30.0, 0.0], [-3.0, -1.0, 0.0, 2.6]])
@@ -87,9 +91,11 @@ def test_no_mean_is_more_than_ten_times_the_largest_value(values):
     logarithms = torch.tensor(values).double()
     place = torch.linspace(-50, 50, 101).double()
     wide = Components(
-        *(v[None] for v in (place * 0 + 1, place, place * 0 + 100)), torch.tensor([True])
+        *(v[None] for v in (place * 0 + 1, place, place * 0 + 100)),
+        *(torch.tensor([True]), torch.zeros(1)),
     )
-    near = bounded(wide, logarithms, float(logarithms.std(correction=0)))
+    spread = float(logarithms.std(correction=0))
+    near = bounded(wide, {0.0: LogLimits.of(logarithms, spread)})
     mean = near.location + near.scale**2 / 2
     assert (mean <= logarithms.max() + math.log(10) + 1e-2).all()
     assert near.scale.min() >= 0.5

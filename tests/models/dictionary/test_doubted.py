@@ -48,7 +48,8 @@ def test_evidence_believes_errors_that_differ_and_doubts_those_that_cannot_be(mo
 def test_the_error_of_a_measurement_is_taken_off_what_was_predicted_without_errors():
     column = torch.tensor([[1.0], [0.5]], dtype=torch.float64)
     measured = Components(
-        column, column.new_tensor([[3.0], [2.0]]), column, torch.tensor([0, 1]) > 0
+        *(column, column.new_tensor([[3.0], [2.0]]), column),
+        *(torch.tensor([0, 1]) > 0, torch.zeros(2)),
     )
     left = _less_error(measured, torch.tensor([0.64], dtype=torch.float64)).scale
     of_log = (0.25 - 0.64 / np.exp(2.0) ** 2) ** 0.5

@@ -291,3 +291,48 @@ def test_only_some_short_series_are_remembered():
     first = next(iter(known))
     model.fit(torch.zeros(3), torch.tensor([0.0, 1.0, 3.0]), known=known)
     assert len(known) == 64 and first not in known
+
+
+def counts(rng: np.random.Generator, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Draw visitors by the hour: none at night, and most at noon."""
+    x = np.arange(float(n))
+    rate = 40 * np.maximum(np.sin(2 * np.pi * x / 24), 0.0) ** 2
+    return x, rng.poisson(rate).astype(float)
+
+
+def test_bands_are_narrow_where_counts_are_few_and_wide_where_they_are_many(model):
+    x, y = counts(np.random.default_rng(0))
+    hidden = (x >= 72) & (x < 96)
+    found = model(Task.from_arrays(x[~hidden], y[~hidden], x[hidden]))
+    width = (found.quantile(0.95) - found.quantile(0.05))[0, :, 0]
+    noon, night = width[3:10].mean(), width[14:22].mean()
+    assert night < 0.3 * noon
+    assert found.covers(torch.from_numpy(y[hidden])[None, :, None]).double().mean() >= 0.8
+
+
+def test_a_zero_among_values_leaves_their_logarithms_to_be_seen(model):
+    x, y = series(80, positive=True)
+    y = np.round(10 * y) / 10 * (y > np.quantile(y, 0.02))
+    fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))
+    is_log = fitted.series.is_log[fitted.weighed.variants.form]
+    assert (y == 0).any()
+    assert fitted.weighed.weight[is_log].sum() > 0.99
+
+
+def test_units_of_counts_are_units_of_what_is_predicted(model):
+    x, y = counts(np.random.default_rng(1))
+    one, other = (model(Task.from_arrays(x, unit * y, AT)) for unit in (1.0, 1e6))
+    torch.testing.assert_close(1e6 * one.mean, other.mean)
+    torch.testing.assert_close(1e6 * one.quantile(0.05), other.quantile(0.05))
+
+
+def test_curves_of_counts_are_as_wide_as_their_bands(model):
+    x, y = counts(np.random.default_rng(2), 100)
+    at = np.arange(30.0, 50.0)
+    seen = (x < 30) | (x >= 50)
+    task = Task.from_arrays(x[seen], y[seen], at)
+    drawn = model.draw(task, 400, torch.Generator().manual_seed(0))[..., 0]
+    bands = model(task).quantile(0.95)[0, :, 0] - model(task).quantile(0.05)[0, :, 0]
+    own = drawn.quantile(0.95, dim=0) - drawn.quantile(0.05, dim=0)
+    assert ((own / bands).log().abs() < 0.4).all()
+    assert (drawn > -float(y.mean())).all()

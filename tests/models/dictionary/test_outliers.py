@@ -136,7 +136,7 @@ def test_how_far_outliers_are_is_told_in_spreads_of_the_values(model):
 
 def test_what_is_left_to_outliers_is_as_much_as_there_were_and_as_wide():
     column = torch.tensor([[0.75], [0.25]], dtype=torch.float64)
-    some = Components(column, 4 * column, column, torch.tensor([False, False]))
+    some = Components(column, 4 * column, column, torch.zeros(2) > 0, torch.zeros(2))
     found = with_surprise(some, 1e-9, 5.0, 0.1, Outliers(count=2, width=3.0))
     torch.testing.assert_close(found.weight[:, 0], column.new_tensor([0.675, 0.225, 0.1]))
     assert float(found.location[2]) == pytest.approx(0.75 * 3.0 + 0.25 * 1.0)

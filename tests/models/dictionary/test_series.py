@@ -16,13 +16,35 @@ def test_times_are_in_gaps_and_values_standardised():
     assert (series.x.diff() - numbers(1.0, 1.0, 2.0)).abs().max() < 1e-12
     back = series.level[0] + series.scale[0] * series.z[0]
     assert (back - numbers(-1.0, 2.0, 5.0, 6.0)).abs().max() < 1e-12
-    assert series.logarithms is None
+    assert len(series.z) == 1
+    assert not series.has_logarithms
 
 
 def test_positive_values_have_logarithms_as_well():
     y = numbers(1.0, 10.0, 100.0)
     series = prepared(numbers(0.0, 1.0, 2.0), y, None)
-    assert (series.logarithms - y.log()).abs().max() < 1e-12
+    assert series.has_logarithms
+    back = series.level[1] + series.scale[1] * series.z[1]
+    assert (back - y.log()).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("first", [0.0, 1.0])
+def test_values_that_come_near_zero_have_logarithms_with_a_shift(first):
+    y = numbers(first, 10.0, 100.0)
+    series = prepared(numbers(0.0, 1.0, 2.0), y, None)
+    assert series.has_logarithms is (first > 0)
+    assert len(series.limits) == series.is_log.sum() == (3 if first else 2)
+    for form in series.is_log.nonzero()[:, 0]:
+        back = (series.level[form] + series.scale[form] * series.z[form]).exp()
+        assert (back - series.shift[form] - y).abs().max() < 1e-9
+        # The density of z is that of y over |dz / dy|.
+        slope = 1 / (y + series.shift[form]) / series.scale[form]
+        torch.testing.assert_close(series.log_volume[form], slope.log())
+
+
+def test_values_that_are_far_from_zero_or_on_both_sides_have_no_shift():
+    for y in (numbers(100.0, 110.0, 120.0), numbers(-0.1, 10.0, 100.0)):
+        assert not prepared(numbers(0.0, 1.0, 2.0), y, None).shift.any()
 
 
 def test_repeated_times_are_averaged_and_counted():

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.core.log_mixture import LogMixtureHead
+from convcnp.core.log_mixture import NUMBERS, LogMixtureHead
 from convcnp.core.task import Task
 from convcnp.models.base import Model
 from convcnp.models.dictionary.components import (
@@ -101,13 +101,13 @@ class AveragedProcesses(Model):
         Args:
             variance: Of the predictions.
         """
-        logs, _, widths, _ = raw.unflatten(-1, self._numbers(self.dim_y))[..., -1].unbind(2)
+        logs, _, widths, *_ = raw.unflatten(-1, self._numbers(self.dim_y))[..., -1].unbind(2)
         share = logs.exp()
         return share, largest_surprise(variance - share * widths**2, widths)
 
     def _numbers(self, dim_y: int) -> tuple[int, int, int]:
         """Return the shape of a target's numbers; the last component is what nobody foresees."""
-        return 4, dim_y, self.num_components
+        return NUMBERS, dim_y, self.num_components
 
     @abstractmethod
     def answering(self, task: Task) -> Answering:
@@ -122,7 +122,6 @@ class AveragedProcesses(Model):
     ) -> Components:
         """Return the mixture that stands for Student-t distributions, the heaviest first."""
         found = as_gaussians(students, freedom, self.num_components - 1)
-        if seen.logarithms is not None:
-            found = bounded(found, seen.logarithms, float(seen.scale[1]))
+        found = bounded(found, seen.limits)
         first, again = (n / (seen.num_points + 2) for n in (self.surprise, outliers.count))
         return with_surprise(found, first, float(seen.scale[0]), again, outliers)

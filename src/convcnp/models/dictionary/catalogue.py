@@ -163,19 +163,19 @@ def assembled(
     """Collect kernels, each at its noise levels, with its log prior and family, into entries."""
     bases = list(dict.fromkeys(base for kernel, _ in kernels for base in kernel))
     place = {base: i for i, base in enumerate(bases)}
-    weights = torch.zeros(len(kernels), len(bases), dtype=torch.float64)
-    rows = [(i, place[b], w) for i, (kernel, _) in enumerate(kernels) for b, w in kernel.items()]
-    row, column, weight = zip(*rows, strict=True)
-    weights[list(row), list(column)] = torch.tensor(weight, dtype=torch.float64)
+    weights = np.zeros((len(kernels), len(bases)))  # many numbers one by one: not by torch
+    for row, (kernel, _) in zip(weights, kernels, strict=True):
+        for base, weight in kernel.items():
+            row[place[base]] = weight
     levels = [(i, noise) for i, (_, noises) in enumerate(kernels) for noise in noises]
-    kernel = torch.tensor([i for i, _ in levels])
+    of_level = torch.tensor([i for i, _ in levels])
     return Entries(
         _bases(bases),
-        weights,
-        kernel,
+        torch.from_numpy(weights),
+        of_level,
         torch.tensor([noise for _, noise in levels], dtype=torch.float64),
-        torch.tensor(log_prior, dtype=torch.float64)[kernel],
-        torch.tensor(family)[kernel],
+        torch.tensor(log_prior, dtype=torch.float64)[of_level],
+        torch.tensor(family)[of_level],
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,12 +24,16 @@ _BANDS = 4  # Gaussians that stand for all the distributions that weigh least
 
 @dataclass(frozen=True)
 class Components:
-    """Gaussians of a mixture at every target, of the values or of their logarithms."""
+    """Gaussians of a mixture at every target, of the values or of logarithms.
+
+    What was added to a value before its logarithm was taken is the shift, zero where none was.
+    """
 
     weight: Float[Tensor, "c m"]
     location: Float[Tensor, "c m"]
     scale: Float[Tensor, "c m"]
     is_log: Bool[Tensor, " c"]
+    shift: Float[Tensor, " c"]
 
     def __len__(self) -> int:
         return len(self.is_log)
@@ -39,15 +44,17 @@ class Components:
         mixture = LogMixtureHead(len(self))(numbers, asked > 0)
         return mixture.mean[0, :, 0], mixture.variance[0, :, 0]
 
-    def packed(self) -> Float[Tensor, "m 4 c"]:
-        """Return log weights, locations, scales and kinds, as `LogMixtureHead` takes them."""
-        kind = self.is_log[:, None].to(self.scale).expand_as(self.scale)
-        return torch.stack([self.weight.log(), self.location, self.scale, kind]).permute(2, 0, 1)
+    def packed(self) -> Float[Tensor, "m 5 c"]:
+        """Return log weights, locations, scales, kinds and shifts: what `LogMixtureHead` takes."""
+        kind = torch.stack([self.is_log.to(self.scale), self.shift])[..., None]
+        kind = kind.expand(-1, *self.scale.shape)
+        numbers = torch.stack([self.weight.log(), self.location, self.scale])
+        return torch.cat([numbers, kind]).permute(2, 0, 1)
 
     def __getitem__(self, chosen: slice | Tensor) -> Components:
         return Components(
             *(self.weight[chosen], self.location[chosen]),
-            *(self.scale[chosen], self.is_log[chosen]),
+            *(self.scale[chosen], self.is_log[chosen], self.shift[chosen]),
         )
 
 
@@ -58,6 +65,7 @@ def joined(parts: list[Components]) -> Components:
         torch.cat([part.location for part in parts]),
         torch.cat([part.scale for part in parts]),
         torch.cat([part.is_log for part in parts]),
+        torch.cat([part.shift for part in parts]),
     )
 
 
@@ -82,12 +90,7 @@ def at_nodes(students: Components, freedom: float) -> Components:
     weights, factors = student_nodes(freedom)
     return joined(
         [
-            Components(
-                students.weight * weight,
-                students.location,
-                students.scale * factor,
-                students.is_log,
-            )
+            replace(students, weight=students.weight * weight, scale=students.scale * factor)
             for weight, factor in zip(weights, factors, strict=True)
         ]
     )
@@ -109,14 +112,14 @@ def student_nodes(freedom: float) -> tuple[list[float], list[float]]:
 
 
 def condensed(components: Components, most: int) -> Components:
-    """Keep the heaviest, which come first; the others are merged, values and logarithms apart."""
+    """Keep the heaviest, which come first; the others are merged, of every kind apart."""
     if len(components) <= most:
         return components
     kept = components[: most - _BANDS]
     rest = components[most - _BANDS :]
-    kinds = [rest[rest.is_log == kind] for kind in (False, True)]
-    kinds = [kind for kind in kinds if len(kind)]
-    bands = [merged(kind, _BANDS // len(kinds)) for kind in kinds]
+    kinds = torch.stack([rest.is_log.to(rest.shift), rest.shift], 1).unique(dim=0)
+    alike = [rest[(rest.is_log == is_log) & (rest.shift == shift)] for is_log, shift in kinds]
+    bands = [merged(some, max(_BANDS // len(alike), 1)) for some in alike]
     return joined([kept, *bands])
 
 
@@ -137,7 +140,8 @@ def merged(components: Components, bands: int) -> Components:
     spread = scale**2 + (location - centre.gather(0, band)) ** 2
     variance = sums(weight * spread) / some
     variance = torch.where(total > 0, variance, 1)
-    return Components(total, centre, variance.sqrt(), components.is_log[:1].expand(bands))
+    kind = components.is_log[:1].expand(bands), components.shift[:1].expand(bands)
+    return Components(total, centre, variance.sqrt(), *kind)
 
 
 def with_surprise(
@@ -164,7 +168,8 @@ def with_surprise(
     total = shares + again
     squared = shares * width**2 + again * (outliers.width * spread) ** 2
     squared = torch.where(total > 0, squared / total, width**2)
-    wide = Components(total, mean[None], squared.sqrt(), components.is_log.new_zeros(1))
+    of_values = components.is_log.new_zeros(1), components.shift.new_zeros(1)
+    wide = Components(total, mean[None], squared.sqrt(), *of_values)
     return joined([replace(components, weight=(1 - total) * components.weight), wide])
 
 
@@ -182,10 +187,13 @@ class LogLimits(NamedTuple):
     largest_mean: float  # of a value, as its logarithm
 
     @classmethod
-    def of(cls, logarithms: Float[Tensor, " n"], spread: float) -> LogLimits:
-        """Allow what is within reach of the observed ones, and no mean of ten times the largest."""
+    def of(cls, logarithms: Float[Tensor, " n"], spread: float, shift: float = 0.0) -> LogLimits:
+        """Allow what is within reach of the observed ones, and no mean of ten times the largest.
+
+        Values that were shifted before grow less than their logarithms say: of three times.
+        """
         low, high = float(logarithms.min()), float(logarithms.max())
-        reach = min(max((high - low) / 2, _REACH), _FARTHEST)
+        reach = min(max((high - low) / 2, _REACH), _REACH if shift else _FARTHEST)
         widest = max(_WIDEST * spread, _REACH)
         return cls(low - reach, high + reach, widest, high + 2 * reach)
 
@@ -198,18 +206,22 @@ class LogLimits(NamedTuple):
         return (2 * (self.largest_mean - location)).sqrt().clamp(max=self.widest)
 
 
-def bounded(components: Components, logarithms: Float[Tensor, " n"], spread: float) -> Components:
+def bounded(components: Components, limits: Mapping[float, LogLimits]) -> Components:
     """Keep components of logarithms within reach of the observed ones.
 
     Otherwise a line in logarithms, far from all observations, or the heavy tails of a few
     observations would make means that nobody believes, or that are no numbers.
+
+    Args:
+        limits: Of logarithms by their shift.
     """
-    limits = LogLimits.of(logarithms, spread)
-    is_log = components.is_log[:, None]
-    near = limits.near(components.location)
-    narrow = torch.minimum(components.scale, limits.deviation(near))
-    return replace(
-        components,
-        location=torch.where(is_log, near, components.location),
-        scale=torch.where(is_log, narrow, components.scale),
-    )
+    for shift, limit in limits.items():
+        own = (components.is_log & (components.shift == shift))[:, None]
+        near = limit.near(components.location)
+        narrow = torch.minimum(components.scale, limit.deviation(near))
+        components = replace(
+            components,
+            location=torch.where(own, near, components.location),
+            scale=torch.where(own, narrow, components.scale),
+        )
+    return components

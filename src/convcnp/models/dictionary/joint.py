@@ -7,7 +7,6 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from convcnp.models.dictionary.bordered import Frame
-from convcnp.models.dictionary.components import LogLimits
 from convcnp.models.dictionary.regions import FittedPoints
 from convcnp.models.dictionary.windows import Fitted
 
@@ -68,14 +67,16 @@ def in_user_units(
     seen, form = fitted.observations, fitted.weighed.variants.form[which]
     level, scale = seen.level[form, None], seen.scale[form, None]
     units = level + scale * samples
-    logarithms = seen.logarithms
-    if logarithms is None or not (form == 1).any():
+    if not seen.is_log[form].any():
         return units
-    limits = LogLimits.of(logarithms, float(seen.scale[1]))
     mean, spread = (part[which] for part in fitted.predict(at))
-    near = limits.near(level + scale * mean)
-    deviation = scale * (samples - mean) * (limits.deviation(near) / (scale * spread)).clamp(max=1)
-    return torch.where((form == 1)[:, None], (near + deviation).clamp(max=_LARGEST).exp(), units)
+    for shift, limit in seen.limits.items():
+        near = limit.near(level + scale * mean)
+        narrower = (limit.deviation(near) / (scale * spread)).clamp(max=1)
+        logarithm = near + scale * (samples - mean) * narrower
+        own = (seen.is_log & (seen.shift == shift))[form, None]
+        units = torch.where(own, logarithm.clamp(max=_LARGEST).exp() - shift, units)
+    return units
 
 
 def _process(

@@ -39,10 +39,10 @@ class GaussianProcessDictionary(AveragedProcesses):
     Nothing is trained and nothing is fitted: kernels are in units of the typical gap, seasonal ones
     at up to three periods that a periodogram finds in the context; noise comes in levels; the best
     are varied, since the truth lies between the entries of any catalogue; a constant, a line and
-    the overall scale are integrated out. Where all values are positive, the logarithms are weighed
-    against the values. Outliers have errors of their own, where that explains more. Every channel
-    is a series of its own. Without any observation an output is standard normal, in the user's
-    units.
+    the overall scale are integrated out. Where no value is negative, logarithms are weighed against
+    the values, of themselves and of themselves and a shift. Outliers have errors of their own,
+    where that explains more. Every channel is a series of its own. Without any observation an
+    output is standard normal, in the user's units.
 
     Up to 576 points a prediction is exact given the entries that the `Funnel` leaves; longer
     series are predicted by overlapping windows, in time and memory linear in their length.
@@ -116,7 +116,7 @@ class GaussianProcessDictionary(AveragedProcesses):
         views = [View.told(told, x), View.of(untold, x).less_error(error)]
         observed = task.context_mask[index, :, channel]
         y = task.y_context[index, observed, channel].double()
-        if untold.series.logarithms is not None and are_small(variance, y):
+        if untold.series.has_logarithms and are_small(variance, y):
             times = task.x_context[index, observed, 0]
             of_logarithms = self.fit(times, y.log(), variance / y**2, known)
             views.append(View.told(of_logarithms, x).of_logarithms(y.log()))
@@ -175,7 +175,8 @@ class GaussianProcessDictionary(AveragedProcesses):
     def _fit(self, series: Series, outliers: Bool[Tensor, " n"] | None = None) -> Fitted:
         """Weigh the entries for a series, whose periods its outliers tell nothing of."""
         seen = series if outliers is None else series.some((~outliers).nonzero()[:, 0])
-        periods = find_periods(seen.x - seen.x[0], seen.z, seen.step)
+        # A season shows in the values or in their logarithms; those with a shift lie between.
+        periods = find_periods(seen.x - seen.x[0], seen.z[:2], seen.step)
         entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
         return fit(series, entries, self.funnel, self.prior)
 

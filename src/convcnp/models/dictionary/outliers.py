@@ -59,7 +59,7 @@ def _width(fitted: Fitted, outliers: Bool[Tensor, " n"]) -> float:
     z = series.z[form, outliers]
     both = torch.stack([z, z - left_out(fitted)[0][outliers]])
     values = series.level[form] + series.scale[form] * both
-    off = (values.exp() if form == 1 else values).diff(dim=0) / series.scale[0]
+    off = (values.exp() if series.is_log[form] else values).diff(dim=0) / series.scale[0]
     return float((off**2).mean().sqrt())
 
 

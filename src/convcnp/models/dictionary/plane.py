@@ -29,8 +29,8 @@ class PlaneDictionary(AveragedProcesses):
 
     What `GaussianProcessDictionary` is for series. Kernels are in units of the typical distance to
     the nearest neighbour, the same in all directions or stretched along one of four; noise comes in
-    levels; a constant, a plane and the overall scale are integrated out; where all values are
-    positive, the logarithms are weighed against the values. There are no rhythms.
+    levels; a constant, a plane and the overall scale are integrated out; where no value is
+    negative, logarithms are weighed against the values. There are no rhythms.
 
     Up to 448 points a prediction is exact given the entries that the `Funnel` leaves; more points
     are predicted region by region, each from the points in and around it, in time and memory

@@ -52,7 +52,7 @@ def described(fitted: Fitted | None) -> Seen | None:
         tuple(share for _, share in found),
         gap,
         _words(fitted.entries, int(weighed.variants.entry[0])),
-        float(weighed.weight[weighed.variants.form == 1].sum()),
+        float(weighed.weight[fitted.series.is_log[weighed.variants.form]].sum()),
     )
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from convcnp.core.units import typical_gap
 from convcnp.models.dictionary.catalogue import Sampling
-from convcnp.models.dictionary.components import Components
+from convcnp.models.dictionary.components import Components, LogLimits
 from convcnp.models.dictionary.kernels import Entries
 
 _FINEST = 31  # a lattice may be this many times finer than its smallest gap: days among months
@@ -22,17 +22,25 @@ _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the 
 _RUNS = 3  # of contiguous points, that together stand for a series
 _SEEN = 576  # points of a long series that runs are taken from: its windows see no more
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
+_WIDE = 3.0  # likewise: below, a logarithm with a shift is next to one without
+_SHIFTS = (
+    0.1,
+    0.7,
+)  # of the mean: for counts with zeros, and for values between roots and logarithms
 
 _Own = TypeVar("_Own", bound="Observations")
-_Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # z to scale
+_Values = tuple[  # z to shift
+    Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor
+]
 
 
 @dataclass(frozen=True)
 class Observations(ABC):
     r"""What was observed, at different places, as the dictionary sees it.
 
-    Values come in one or two forms :math:`r`, as they are and, where all are positive, as
-    logarithms; each form is standardised, :math:`z = (y - a_r) / s_r`. Observations at one place
+    Values come in one or more forms :math:`r`, as they are and, where none is negative, as
+    logarithms, of themselves where all are positive and of themselves and a shift; each form is
+    standardised, :math:`z = (y - a_r) / s_r`. Observations at one place
     are averaged: `count` says how many, `scatter` is the sum of squares around their averages.
     """
 
@@ -44,6 +52,8 @@ class Observations(ABC):
     log_volume: Float[Tensor, "r n"]  # log |dz / dy|, summed over a place's observations
     level: Float[Tensor, " r"]
     scale: Float[Tensor, " r"]
+    is_log: Bool[Tensor, " r"]
+    shift: Float[Tensor, " r"]  # added to values before their logarithms are taken
 
     @property
     def num_points(self) -> int:
@@ -51,9 +61,20 @@ class Observations(ABC):
         return len(self.x)
 
     @property
-    def logarithms(self) -> Float[Tensor, " n"] | None:
-        """Return the logarithms of the values, averaged where they share a place."""
-        return self.level[1] + self.scale[1] * self.z[1] if len(self.z) > 1 else None
+    def has_logarithms(self) -> bool:
+        """Whether the logarithms of the values themselves are among the forms."""
+        return bool((self.is_log & (self.shift == 0)).any())
+
+    @property
+    def limits(self) -> dict[float, LogLimits]:
+        """Return what is believed of logarithms, by their shift."""
+        return {
+            shift: LogLimits.of(level + scale * z, float(scale), shift)
+            for is_log, shift, level, scale, z in zip(
+                self.is_log, self.shift.tolist(), self.level, self.scale, self.z, strict=True
+            )
+            if is_log
+        }
 
     def some(self: _Own, chosen: slice | Int[Tensor, " k"]) -> _Own:
         """Return some of the places, in the units of the whole."""
@@ -90,7 +111,7 @@ class Observations(ABC):
             weight[:, None].expand_as(mean),
             self.level[form, None] + self.scale[form, None] * mean,
             self.scale[form, None] * scale,
-            form == 1,
+            *(self.is_log[form], self.shift[form]),
         )
 
     @abstractmethod
@@ -257,16 +278,18 @@ def standardised(
     count: Float[Tensor, " k"],
     variance: Float[Tensor, " n"] | None = None,
 ) -> _Values:
-    """Standardise values, and average those at one place: the fields z to scale.
+    """Standardise values, and average those at one place: the fields z to shift.
 
     Args:
         variance: Known variance of every observation, one at every place.
     """
-    forms = torch.stack([y, y.log()] if variance is None and _is_positive(y) else [y])
+    shift = y.new_tensor(_shifts(y) if variance is None else [])
+    forms = torch.cat([y[None], (y + shift[:, None]).log()])
     level, scale = _level_and_scale(forms)
     z = (forms - level[:, None]) / scale[:, None]
     log_volume = -scale.log()[:, None].expand_as(z).clone()
     log_volume[1:] -= forms[1:]
+    is_log = torch.arange(len(forms)) > 0
     extra = torch.zeros_like(count) if variance is None else variance / scale[0] ** 2
 
     def sums(values: Tensor) -> Tensor:
@@ -274,11 +297,17 @@ def standardised(
 
     mean = sums(z) / count
     scatter = sums((z - mean[:, place]) ** 2)
-    return mean, count, extra, scatter, sums(log_volume), level, scale
+    kind = is_log, torch.cat([shift.new_zeros(1), shift])
+    return mean, count, extra, scatter, sums(log_volume), level, scale, *kind
 
 
-def _is_positive(y: Tensor) -> bool:
-    return bool(y.min() > 0 and y.max() > _NARROW * y.min())
+def _shifts(y: Float[Tensor, " n"]) -> list[float]:
+    """Return what is added to values before their logarithms are taken, in one form or more."""
+    low, high = float(y.min()), float(y.max())
+    shifts = [0.0] if low > 0 and high > _NARROW * low else []
+    if low >= 0 and high > _WIDE * low:
+        shifts += [share * float(y.mean()) for share in _SHIFTS]
+    return shifts
 
 
 def _level_and_scale(forms: Float[Tensor, "r n"]) -> tuple[Tensor, Tensor]:
