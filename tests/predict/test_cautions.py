@@ -17,6 +17,7 @@ from convcnp.predict.cautions import (
     SERIES,
     beyond,
     cautions,
+    outliers_said,
     rhythms_said,
     seems_positive,
     unbridged,
@@ -137,6 +138,20 @@ def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():
     assert rhythms_said("v", found[2:], axis, 100) == "v: no rhythm was found."
     few = rhythms_said("v", found[:1], axis, 12)
     assert few.endswith(" around a line, which may be chance: there are 12 values.")
+
+
+def test_outliers_are_said_with_when_they_came_and_what_they_were():
+    days = pd.Series(pd.date_range("2020-01-01", periods=60))
+    axis, y = TimeAxis.of(days), np.arange(60.0)
+    x = axis.numbers(days)
+    assert not list(outliers_said("v", [], x, y, axis))
+    (told,) = outliers_said("v", x[[3, 31]].tolist(), x, y, axis)
+    assert told == (
+        "v: 2 values fit nothing else, and do not widen the bands around the others: "
+        "3 at 2020-01-04, 31 at 2020-02-01."
+    )
+    (many,) = outliers_said("v", x[:5].tolist(), x, y, axis)
+    assert many.endswith("2 at 2020-01-03, and 2 more.")
 
 
 @pytest.mark.parametrize("count", [12, 20, 45])

@@ -31,6 +31,13 @@ class Rhythm(NamedTuple):
     share: float  # of the observations' variance that it explains
 
 
+class Findings(NamedTuple):
+    """What a model found in one series, for people to read."""
+
+    rhythms: list[Rhythm]  # the strongest first
+    outliers: list[float]  # inputs of observations that nothing explains
+
+
 class Model(nn.Module):
     """A map from tasks with Dx inputs and Dy output channels to predictive distributions.
 
@@ -119,8 +126,8 @@ class Model(nn.Module):
         """Whether it draws the outputs of any points in the plane jointly: by default, not."""
         return False
 
-    def rhythms(self, task: Task) -> list[list[list[Rhythm]]] | None:
-        """Return what seasons were found in every task and channel, the strongest first.
+    def findings(self, task: Task) -> list[list[Findings]] | None:
+        """Return what was found in every task and channel: seasons, and what fits nothing.
 
         None says that the model does not look for any.
         """

@@ -12,7 +12,7 @@ from convcnp.core.predictive import Predictive
 from convcnp.core.recalibrated import RecalibratedHead
 from convcnp.core.task import Task
 from convcnp.core.units import typical_gap
-from convcnp.models.base import Model, Rhythm
+from convcnp.models.base import Findings, Model
 from convcnp.models.dictionary.model import GaussianProcessDictionary
 
 _FARTHEST_DRAWN = 4.0  # score of a drawn output: one in thirty thousand lies beyond
@@ -108,9 +108,9 @@ class CorrectedDictionary(Model):
         """Return the dictionary of the plane; what the network learned is about series."""
         return self.dictionary.in_plane(longitude)
 
-    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
-        """Return what seasons the dictionary found in every task and channel."""
-        return self.dictionary.rhythms(task)
+    def findings(self, task: Task) -> list[list[Findings]]:
+        """Return what the dictionary found in every task and channel."""
+        return self.dictionary.findings(task)
 
     def _farthest(self, count: Int[Tensor, " B"]) -> Float[Tensor, "B 1"]:
         """Return the score beyond which values are all the same: no process foresees them."""

@@ -23,6 +23,7 @@ _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than 
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
 _WORTH_SAYING = 0.05  # of a series' variance
 _BY_CHANCE = 0.01  # as often as this, a rhythm in noise is no news
+_SHOWN = 3  # outliers, with their values
 _NOISE = 0.8  # spread of the steps, over that of independent values: nothing could be bridged
 
 
@@ -177,6 +178,38 @@ def rhythms_said(name: str, rhythms: Sequence[Rhythm], axis: TimeAxis, count: in
     is_doubtful = count < _TELLING and _is_chance(max(each.share for each in worth), count)
     doubt = f", which may be chance: there are {count} values" if is_doubtful else ""
     return f"{name}: {' and '.join(said)} of the variance around a line{doubt}."
+
+
+def outliers_said(
+    name: str, outliers: Sequence[float], x: np.ndarray, y: np.ndarray, axis: TimeAxis
+) -> Iterator[str]:
+    """Say which values nothing else in a series explains, if there are any.
+
+    Args:
+        outliers: Their times.
+        x: Times of all values.
+        y: The values.
+
+    Example:
+        >>> import pandas as pd
+        >>> x, y = np.arange(4.0), np.array([1.0, 2.0, 90.0, 3.0])
+        >>> next(outliers_said("v", [2.0], x, y, TimeAxis.of(pd.Series(x))))
+        'v: 1 value fits nothing else, and does not widen the bands around the others: 90 at 2.0.'
+    """
+    if not outliers:
+        return
+    nearest = [int(np.abs(x - time).argmin()) for time in outliers]
+    shown = nearest[:_SHOWN]
+    times = axis.times(x[shown])
+    dates = [str(time).removesuffix(" 00:00:00") for time in times]
+    said = [f"{y[row]:.6g} at {date}" for row, date in zip(shown, dates, strict=True)]
+    more = f", and {len(nearest) - len(shown):,} more" if len(nearest) > len(shown) else ""
+    what = "1 value fits" if len(nearest) == 1 else f"{len(nearest):,} values fit"
+    does = "does" if len(nearest) == 1 else "do"
+    yield (
+        f"{name}: {what} nothing else, and {does} not widen the bands around the others: "
+        f"{', '.join(said)}{more}."
+    )
 
 
 def _is_chance(share: float, count: int) -> bool:

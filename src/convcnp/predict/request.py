@@ -39,6 +39,7 @@ from convcnp.predict.cautions import (
     Words,
     beyond,
     cautions,
+    outliers_said,
     rhythms_said,
     seems_positive,
     unbridged,
@@ -315,10 +316,10 @@ class SeriesRequest(Request):
 
     @property
     def remarks(self) -> list[str]:
-        """Whether values seem bounded, and whether a rhythm was found in a single series."""
+        """Whether values seem bounded, and what was found in a single series."""
         found = list(super().remarks)
         if len(self.table.series) == 1:
-            found += [text for job in self._jobs() for text in self._rhythms(job)]
+            found += [text for job in self._jobs() for text in self._findings(job)]
         return found
 
     def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
@@ -331,13 +332,15 @@ class SeriesRequest(Request):
             sees = self.model.receptive_radius * self.source.gap[0]
             yield from unused_season(job.series.x, job.y, sees, self.name, self.table.axis)
 
-    def _rhythms(self, job: Job) -> Iterator[str]:
+    def _findings(self, job: Job) -> Iterator[str]:
         x, y = job.series.x, job.y
         task = Task.from_arrays(x, y, x[:1], context_error=job.series.error) if len(x) else None
-        found = None if task is None else self.model.rhythms(task)
-        counts = (~np.isnan(y)).sum(0).tolist()
-        for name, rhythms, count in zip(job.names, found[0] if found else (), counts, strict=False):
-            yield rhythms_said(name, rhythms, self.table.axis, count)
+        found = None if task is None else self.model.findings(task)
+        values = job.on_bounds(job.back(y)).T
+        for name, seen, own in zip(job.names, found[0] if found else (), values, strict=False):
+            known = ~np.isnan(own)
+            yield rhythms_said(name, seen.rhythms, self.table.axis, int(known.sum()))
+            yield from outliers_said(name, seen.outliers, x[known], own[known], self.table.axis)
 
     @property
     def _many(self) -> str:

@@ -137,7 +137,7 @@ def test_how_far_outliers_are_is_told_in_spreads_of_the_values(model):
 def test_what_is_left_to_outliers_is_as_much_as_there_were_and_as_wide():
     column = torch.tensor([[0.75], [0.25]], dtype=torch.float64)
     some = Components(column, 4 * column, column, torch.zeros(2) > 0, torch.zeros(2))
-    found = with_surprise(some, 1e-9, 5.0, 0.1, Outliers(count=2, width=3.0))
+    found = with_surprise(some, 1e-9, 5.0, 0.1, Outliers((4.0, 7.0), width=3.0))
     torch.testing.assert_close(found.weight[:, 0], column.new_tensor([0.675, 0.225, 0.1]))
     assert float(found.location[2]) == pytest.approx(0.75 * 3.0 + 0.25 * 1.0)
     assert float(found.scale[2]) == pytest.approx(15.0, rel=1e-6)
@@ -151,3 +151,11 @@ def test_the_general_model_widens_no_deviation_by_outliers_that_it_has_seen():
     inside = (found.quantile(0.05) < found.mean) & (found.mean < found.quantile(0.95))
     assert inside.double().mean() > 0.99
     assert float(found.stddev.median()) < 2 * 20.0 * (3 / 300) ** 0.5
+
+
+def test_it_says_when_outliers_came():
+    x, y = wave(100)
+    y[[20, 70]] += 9.0
+    task = Task.from_arrays(1e6 + 60 * x, y, [1e6])
+    ((found,),) = GaussianProcessDictionary().findings(task)
+    assert found.outliers == pytest.approx((1e6 + 60 * x[[20, 70]]).tolist())

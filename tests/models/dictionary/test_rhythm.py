@@ -86,3 +86,13 @@ def test_periods_that_one_window_could_not_tell_apart_are_one():
     beats = torch.sin(2 * torch.pi * x / 24) + 0.5 * torch.sin(2 * torch.pi * x / 24.15)
     (period,) = seen(beats + 0.1 * noise).periods
     assert period == pytest.approx(24, rel=0.01)
+
+
+def test_a_season_explains_what_is_no_outlier():
+    x = torch.arange(96, dtype=torch.float64)
+    noise = torch.randn(96, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    y = torch.sin(2 * torch.pi * x / 12) + 0.1 * noise
+    y[[20, 50]] += 15.0
+    found = seen(y)
+    assert found.outliers == (20.0, 50.0)
+    assert found.shares[0] > 0.8

@@ -71,13 +71,18 @@ def joined(parts: list[Components]) -> Components:
 
 @dataclass(frozen=True)
 class Outliers:
-    """How many observations are outliers, and how far away they are."""
+    """When observations are outliers, and how far away they are."""
 
-    count: int
+    times: tuple[float, ...]  # in gaps
     width: float  # root of the mean square, in spreads of the series
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.times)
 
-NO_OUTLIERS = Outliers(0, 0.0)
+
+NO_OUTLIERS = Outliers((), 0.0)
 
 
 def as_gaussians(students: Components, freedom: float, most: int) -> Components:

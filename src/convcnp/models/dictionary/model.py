@@ -11,7 +11,7 @@ from torch import Tensor
 
 from convcnp.core.task import Task
 from convcnp.errors import SettingError
-from convcnp.models.base import Model, Rhythm
+from convcnp.models.base import Findings, Model, Rhythm
 from convcnp.models.dictionary.averaged import Answering, AveragedProcesses, known_variance
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
@@ -208,11 +208,13 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Return the dictionary of the plane, or of the globe."""
         return plane_dictionary(self.dim_y, longitude)
 
-    def rhythms(self, task: Task) -> list[list[list[Rhythm]]]:
-        """Return what seasons were found in every task and channel, the strongest first."""
+    def findings(self, task: Task) -> list[list[Findings]]:
+        """Return the seasons and outliers of every task and channel, of nothing observed none."""
         return [
             [
-                [] if seen is None else list(map(Rhythm, seen.periods, seen.shares))
+                Findings(list(map(Rhythm, seen.periods, seen.shares)), list(seen.outliers))
+                if seen
+                else Findings([], [])
                 for seen in channels
             ]
             for channels in self.seen(task)

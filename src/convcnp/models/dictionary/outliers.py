@@ -48,7 +48,7 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
         if evidence <= fitted.evidence:
             break
         found |= new
-        outliers = Outliers(count, _width(tried, found))
+        outliers = Outliers(tuple(series.x[found].tolist()), _width(tried, found))
         fitted = replace(tried, evidence=evidence, outliers=outliers)
     return fitted
 

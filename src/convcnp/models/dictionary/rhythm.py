@@ -31,6 +31,7 @@ class Seen:
         gap: The typical gap between observations.
         kernel: The most likely entry in words, lengths in gaps.
         logarithm: The probability that the logarithm is the better scale.
+        outliers: When observations were made that no entry explains.
     """
 
     periods: tuple[float, ...]
@@ -38,6 +39,7 @@ class Seen:
     gap: float
     kernel: str
     logarithm: float
+    outliers: tuple[float, ...] = ()
 
 
 def described(fitted: Fitted | None) -> Seen | None:
@@ -53,13 +55,14 @@ def described(fitted: Fitted | None) -> Seen | None:
         gap,
         _words(fitted.entries, int(weighed.variants.entry[0])),
         float(weighed.weight[fitted.series.is_log[weighed.variants.form]].sum()),
+        tuple(fitted.series.origin + gap * time for time in fitted.outliers.times),
     )
 
 
 def explained(fitted: Fitted) -> dict[float, float]:
     """Return the share of variance around a line that each period's part explains.
 
-    It is that of the posterior mean, times what is left of it after one period, which comes round:
+    Of outliers nothing is to be explained. It is that of the posterior mean, times what is left of it after one period, which comes round:
     without noise a rhythm that drifts would explain anything. Periods too near to each other to be
     told apart are one: the heaviest entry's.
     """
@@ -70,7 +73,8 @@ def explained(fitted: Fitted) -> dict[float, float]:
     variants = fitted.weighed.variants
     factor, left = found.factor[variants.entry], found.left(variants)[..., None]
     strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)
-    beside_line = without(series.x - series.x[0], series.z)
+    typical = ~torch.isin(series.x, series.x.new_tensor(fitted.outliers.times))
+    beside_line = without((series.x - series.x[0])[typical], series.z[:, typical])
     total = beside_line.var(1, correction=0).clamp(min=1e-12)[variants.form]
     shares = {}
     for alike in _told_apart(_periods(fitted), series.span):
@@ -79,7 +83,7 @@ def explained(fitted: Fitted) -> dict[float, float]:
             continue
         own, chosen = only(fitted.entries, alike), fitted.entries.kernel[variants.entry]
         kernel = series.across(own, series.x)[chosen]
-        part = (kernel @ strength)[..., 0].var(1, correction=0) / total  # (c,)
+        part = (kernel @ strength)[:, typical, 0].var(1, correction=0) / total  # (c,)
         comes_round = _after_a_period(own, alike[0])[chosen]
         shares[alike[0]] = float((fitted.weighed.weight * part.clamp(max=1) * comes_round).sum())
     return shares
