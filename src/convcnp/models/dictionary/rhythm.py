@@ -62,9 +62,9 @@ def described(fitted: Fitted | None) -> Seen | None:
 def explained(fitted: Fitted) -> dict[float, float]:
     """Return the share of variance around a line that each period's part explains.
 
-    Of outliers nothing is to be explained. It is that of the posterior mean, times what is left of it after one period, which comes round:
-    without noise a rhythm that drifts would explain anything. Periods too near to each other to be
-    told apart are one: the heaviest entry's.
+    It is that of the posterior mean, times what is left of it after one period, which comes round:
+    without noise a rhythm that drifts would explain anything. Of outliers nothing is to be
+    explained. Periods too near to each other to be told apart are one: the heaviest entry's.
     """
     every = windows(fitted.series.x)
     middle = every[len(every) // 2]
