@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from convcnp.core.bounds import BoundedPredictive, Bounds, Limits
+from convcnp.core.bounds import BoundedPredictive, Bounds, Cut, CutPredictive, Limits
 from convcnp.core.predictive import GaussianPredictive
 from convcnp.errors import SettingError
 
@@ -137,3 +137,31 @@ def test_bounds_that_cannot_be_are_refused():
 def test_it_can_be_moved():
     moved = predictive("both").to("meta")
     assert moved.mask.device == moved.bounds.soft.device == torch.device("meta")
+
+
+def cut(mean: float, stddev: float = 1.0) -> CutPredictive:
+    full = torch.ones(1, 2, 1, dtype=torch.float64)
+    base = GaussianPredictive(mean * full, stddev * full, full > 0)
+    return Cut.of(full[0], Limits.given(positive=True)).predictive(base)
+
+
+def test_what_is_cut_lies_on_the_bound():
+    found = cut(0.5)
+    assert (found.quantile(0.05) == 0).all()
+    whole = found.base
+    torch.testing.assert_close(found.quantile(0.9), whole.quantile(0.9))
+    drawn = found.sample((1000,), generator=torch.Generator().manual_seed(0))
+    assert drawn.min() == 0
+    assert 0.25 < float((drawn == 0).double().mean()) < 0.37
+    value = torch.full((1, 2, 1), 0.3, dtype=torch.float64)
+    assert (found.crps(value) < whole.crps(value)).all()
+    torch.testing.assert_close(found.log_prob(value), whole.log_prob(value))
+
+
+def test_far_from_the_bound_a_cut_changes_nothing():
+    found = cut(50.0)
+    value = torch.full((1, 2, 1), 50.4, dtype=torch.float64)
+    torch.testing.assert_close(found.crps(value), found.base.crps(value), atol=1e-3, rtol=1e-3)
+    assert torch.equal(found.mean, found.base.mean)
+    assert torch.equal(found.stddev, found.base.stddev)
+    assert (cut(-3.0).mean == 0).all()

@@ -30,3 +30,13 @@ def test_what_lies_nearer_to_a_bound_than_values_on_it_are_seen_is_on_it():
     # No value lies on this bound.
     assert JOB.within(Limits(-1.0, 9.0)).on_bounds(near - 1).tolist() == (near - 1).tolist()
     assert JOB.on_bounds(near) is near
+
+
+def test_a_model_that_weighs_logarithms_sees_positive_values_as_they_are():
+    series = Ragged(np.arange(3.0), np.array([0, 3]))
+    job = Job([0], ("v",), series, np.array([[0.0], [0.2], [7.0]]))
+    for limits, is_cut in ((Limits(lower=0.0), True), (Limits(0.0, 9.0), False)):
+        seen = job.within(limits, weighs_logarithms=True)
+        assert np.array_equal(seen.y, job.y) is is_cut
+        assert not np.array_equal(job.within(limits).y, job.y)
+    assert job.within(Limits(lower=0.0), weighs_logarithms=True).back(np.array([-1.0]))[0] == 0

@@ -142,12 +142,42 @@ class Bounds:
             return -torch.log(4 * share * (1 - share))
         return _log_slope(self._away(y).maximum(self.nearest), self.soft)
 
+    def predictive(self, base: Predictive) -> BoundedPredictive:
+        """Return the distribution of outputs whose free form has this one."""
+        return BoundedPredictive(base, self)
+
     def _away(self, y: Tensor) -> Tensor:
         """Return distances from the only bound."""
         return y - self.lower if math.isfinite(self.lower) else self.upper - y
 
     def _back(self, away: Tensor) -> Tensor:
         return self.lower + away if math.isfinite(self.lower) else self.upper - away
+
+
+class Cut(Bounds):
+    """Bounds of outputs that a model sees as they are: what it says beyond them lies on them.
+
+    Example:
+        >>> cut = Cut(0.0, math.inf, torch.ones(1), torch.ones(1))
+        >>> cut.bounded(cut.free(torch.tensor([[-0.5], [0.1]]))).tolist()
+        [[0.0], [0.10000000149011612]]
+    """
+
+    def free(self, y: Tensor) -> Tensor:
+        """Return outputs as they are."""
+        return y.double()
+
+    def bounded(self, u: Tensor) -> Tensor:
+        """Return the nearest outputs between the bounds."""
+        return u.double().clamp(self.lower, self.upper) + 0.0  # no zero is negative
+
+    def log_slope(self, y: Tensor) -> Tensor:
+        """Return zero: nothing is changed."""
+        return torch.zeros_like(y.double())
+
+    def predictive(self, base: Predictive) -> BoundedPredictive:
+        """Return the distribution that is cut off."""
+        return CutPredictive(base, self)
 
 
 def _freed(away: Tensor, soft: Tensor) -> Tensor:
@@ -255,7 +285,7 @@ class BoundedPredictive(QuadraturePredictive):
         bounds = replace(
             self.bounds, soft=self.bounds.soft.to(device), nearest=self.bounds.nearest.to(device)
         )
-        return BoundedPredictive(self.base.to(device), bounds)
+        return bounds.predictive(self.base.to(device))
 
     def _likely(self) -> Tensor:
         return self.bounds.bounded(self.base._likely())  # the mean takes a quadrature
@@ -265,3 +295,15 @@ class BoundedPredictive(QuadraturePredictive):
 
     def _sample(self, shape: torch.Size, generator: torch.Generator | None) -> Tensor:
         return self.bounds.bounded(self.base._sample(shape, generator))
+
+
+class CutPredictive(BoundedPredictive):
+    """Outputs of a distribution that is cut off at bounds: what lies beyond lies on them.
+
+    Its mean is that of the whole, if it lies between the bounds. That of what is cut would be drawn
+    away by outliers that nobody foresees, of which those beyond the bounds would count for nothing.
+    """
+
+    def integrated(self) -> tuple[Tensor, Tensor]:
+        """Return the mean, and the variance before the cut."""
+        return self.bounds.bounded(self.base.mean), self.base.variance.double()

@@ -15,6 +15,7 @@ from convcnp.core.predictive import MixturePredictive, Predictive
 
 NUMBERS = 5  # of every component, as the head takes them
 _NODES = 33  # per component, where the CRPS is an integral
+_WIDEST = 20.0  # variance of a logarithm: wider ones are as good as infinite
 _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 
 
@@ -81,7 +82,7 @@ class LogMixturePredictive(Predictive):
         """Return the mean and the variance of every component, without the offset."""
         square = self.scales**2
         mean = (self.locations + square / 2).clamp(max=_LARGEST).exp()
-        variance = mean**2 * torch.expm1(square.clamp(max=20.0))
+        variance = mean**2 * torch.expm1(square.clamp(max=_WIDEST))
         return (
             torch.where(self.is_log, mean, self.locations) - self.shift,
             torch.where(self.is_log, variance, square),
@@ -174,19 +175,19 @@ class LogMixturePredictive(Predictive):
     ) -> LogMixturePredictive:
         """Return the distribution of shift + scale * output + noise of deviation `scatter`.
 
-        The scale is positive. Noise on a log-normal component makes it wider, to the same variance.
+        The scale is positive. Noise on a log-normal component makes it a wider one, of the same
+        mean and variance.
         """
         scale, scatter = (torch.as_tensor(part).to(self.offset) for part in (scale, scatter))
         factor = scale.expand(self.mask.shape)[..., None]
         noise = scatter.expand(self.mask.shape)[..., None]
-        locations = torch.where(self.is_log, self.locations + factor.log(), self.locations * factor)
-        typical = (self.locations + factor.log() + self.scales**2 / 2).clamp(-_LARGEST, _LARGEST)
-        relative = torch.log1p((noise / typical.exp()) ** 2).sqrt()
-        scales = torch.where(
-            self.is_log,
-            torch.hypot(self.scales, relative),
-            torch.hypot(self.scales * factor, noise),
-        )
+        square = self.scales**2
+        mean = self.locations + factor.log() + square / 2  # its logarithm
+        relative = noise / mean.clamp(-_LARGEST, _LARGEST).exp()
+        wider = torch.log1p(torch.expm1(square.clamp(max=_WIDEST)) + relative**2)
+        wider = torch.where((noise > 0) & (square < _WIDEST), wider, square)
+        locations = torch.where(self.is_log, mean - wider / 2, self.locations * factor)
+        scales = torch.where(self.is_log, wider.sqrt(), torch.hypot(self.scales * factor, noise))
         offset = self.offset * scale + shift
         return LogMixturePredictive(
             *(self.log_weights, locations, scales, self.is_log, self.shift * factor),

@@ -97,6 +97,14 @@ class Model(nn.Module):
         return False
 
     @property
+    def weighs_logarithms(self) -> bool:
+        """Whether it sees by itself what comes near zero: by default, it does not.
+
+        To such a model nobody need show positive outputs otherwise than they are.
+        """
+        return False
+
+    @property
     def receptive_radius(self) -> float:
         """How far away an observation can matter, in input units: by default, at any distance."""
         return float("inf")

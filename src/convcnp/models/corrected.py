@@ -77,6 +77,11 @@ class CorrectedDictionary(Model):
         """Whether the dictionary does."""
         return self.dictionary.knows_errors
 
+    @property
+    def weighs_logarithms(self) -> bool:
+        """Whether the dictionary does."""
+        return self.dictionary.weighs_logarithms
+
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the dictionary's numbers, those of the change, and of the tails."""
         with torch.no_grad():

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from convcnp.core.bounds import BoundedPredictive, Bounds
+from convcnp.core.bounds import Bounds
 from convcnp.core.heads import Head
 from convcnp.core.predictive import Predictive
 from convcnp.core.task import Task
@@ -69,7 +69,7 @@ class Predictions:
     @property
     def predictive(self) -> Predictive:
         """The distributions in the user's units, as those of one task (1, R, Dy)."""
-        return self._free if self.bounds is None else BoundedPredictive(self._free, self.bounds)
+        return self._free if self.bounds is None else self.bounds.predictive(self._free)
 
     @property
     def _free(self) -> Predictive:

@@ -17,7 +17,6 @@ from convcnp.predict.batches import Predictions
 _FEW = 0.05  # of the values
 _FAR = 1.0  # spans of a series, beyond its ends
 _ENOUGH = 8  # values to tell whether they are bounded, or what a series is like
-_DECADES = 100.0  # largest values over smallest, tenths apart: they spread over powers of ten
 _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
@@ -194,11 +193,11 @@ def outliers_said(
         >>> import pandas as pd
         >>> x, y = np.arange(4.0), np.array([1.0, 2.0, 90.0, 3.0])
         >>> next(outliers_said("v", [2.0], x, y, TimeAxis.of(pd.Series(x))))
-        'v: 1 value fits nothing else, and does not widen the bands around the others: 90 at 2.0.'
+        'v: 1 value fits nothing else, and does not widen the 90 % bands: 90 at 2.0.'
     """
     if not outliers:
         return
-    nearest = [int(np.abs(x - time).argmin()) for time in outliers]
+    nearest = [_farthest(x, y, time) for time in outliers]
     shown = nearest[:_SHOWN]
     times = axis.times(x[shown])
     dates = [str(time).removesuffix(" 00:00:00") for time in times]
@@ -207,9 +206,16 @@ def outliers_said(
     what = "1 value fits" if len(nearest) == 1 else f"{len(nearest):,} values fit"
     does = "does" if len(nearest) == 1 else "do"
     yield (
-        f"{name}: {what} nothing else, and {does} not widen the bands around the others: "
+        f"{name}: {what} nothing else, and {does} not widen the 90 % bands: "
         f"{', '.join(said)}{more}."
     )
+
+
+def _farthest(x: np.ndarray, y: np.ndarray, time: float) -> int:
+    """Return the row at a time whose value is farthest from the usual one."""
+    away = np.abs(x - time)
+    rows = np.flatnonzero(away == away.min())
+    return int(rows[np.abs(y[rows] - np.median(y)).argmax()])
 
 
 def _is_chance(share: float, count: int) -> bool:
@@ -225,8 +231,7 @@ def _is_chance(share: float, count: int) -> bool:
 def seems_positive(y: np.ndarray) -> bool:
     """Tell whether no value is negative, and many are as near to zero as they are to each other.
 
-    Not so of values over powers of ten, all above zero: models see their logarithms, and keep them
-    there.
+    A few that are far away make no others near.
 
     Example:
         >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))
@@ -235,4 +240,4 @@ def seems_positive(y: np.ndarray) -> bool:
     if len(y) < _ENOUGH or y.min() < 0 or y.max() == 0:
         return False
     low, high = np.quantile(y, [0.1, 0.9])
-    return bool(low < np.std(y)) and not (y.min() > 0 and high > _DECADES * low)
+    return bool(low < (min(np.std(y), high - low) if high > low else np.std(y)))

@@ -42,7 +42,8 @@ class Hidden:
 
     def predicted(self, predictor: Predictor, limits: Limits = ANYWHERE) -> Predictions:
         """Predict what is hidden, as `Predictor.predict` would."""
-        job = Job([*range(self.y.shape[1])], (), self.series, self.y).within(limits)
+        job = Job([*range(self.y.shape[1])], (), self.series, self.y)
+        job = job.within(limits, weighs_logarithms=predictor.model.weighs_logarithms)
         asked = self.asked
         if limits.are_given and asked.error is not None:  # theirs are not as the model sees them
             asked = job.asked(replace(asked, error=None), is_of_measurements=True)

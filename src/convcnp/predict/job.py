@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from convcnp.core.bounds import Bounds, Limits
+from convcnp.core.bounds import Bounds, Cut, Limits
 from convcnp.frames.series import Ragged
 
 
@@ -29,12 +29,17 @@ class Job:
     bounds: Bounds | None = None
     edges: np.ndarray | None = None
 
-    def within(self, limits: Limits) -> Job:
-        """Return values that lie between limits as a model sees them, which knows of none."""
+    def within(self, limits: Limits, *, weighs_logarithms: bool = False) -> Job:
+        """Return values that lie between limits as a model sees them, which knows of none.
+
+        Args:
+            weighs_logarithms: Whether the model sees by itself what comes near zero.
+        """
         if not limits.are_given:
             return self
         y = torch.from_numpy(self.y)
-        bounds, series = Bounds.of(y, limits), self.series
+        kind = Cut if weighs_logarithms and limits == Limits(lower=0.0) else Bounds
+        bounds, series = kind.of(y, limits), self.series
         if series.error is not None:  # to first order
             slope = bounds.log_slope(y).exp().nan_to_num().numpy()
             series = replace(series, error=series.error * slope)

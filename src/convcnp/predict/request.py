@@ -242,7 +242,7 @@ class Request(ABC):
             together = list(range(start, start + channels))
             series, y = self.table.observed(together)
             job = Job(together, tuple(values[i] for i in together), series, y)
-            yield job.within(self.limits)
+            yield job.within(self.limits, weighs_logarithms=self.model.weighs_logarithms)
 
     def _check_samples(self, samples: int) -> None:
         if samples < 0:

@@ -50,6 +50,14 @@ def test_logarithms_are_condensed_apart():
         torch.testing.assert_close(few.weight[left].sum(0), mixed.weight[own].sum(0))
 
 
+def test_logarithms_with_a_shift_stay_nearer_to_what_was_observed():
+    logarithms = torch.tensor([0.0, 2.0, 5.0]).double()
+    near, far = (LogLimits.of(logarithms, 2.0, shift) for shift in (1.0, 0.0))
+    assert near.high == pytest.approx(5.5)
+    assert near.largest_mean == pytest.approx(6.0)
+    assert far.largest_mean > near.largest_mean
+
+
 @pytest.mark.parametrize("freedom", [4.0, 8.0, 20.0, 60.0])
 def test_three_gaussians_are_nearly_a_student_t(freedom):
     weights, factors = student_nodes(freedom)

@@ -335,4 +335,13 @@ def test_curves_of_counts_are_as_wide_as_their_bands(model):
     bands = model(task).quantile(0.95)[0, :, 0] - model(task).quantile(0.05)[0, :, 0]
     own = drawn.quantile(0.95, dim=0) - drawn.quantile(0.05, dim=0)
     assert ((own / bands).log().abs() < 0.4).all()
-    assert (drawn > -float(y.mean())).all()
+    middle = model(task).quantile(0.5)[0, :, 0]
+    assert ((drawn.median(0).values - middle).abs() < 0.15 * bands).all()
+    assert (drawn > -0.7 * float(y[seen].mean())).all()
+
+
+def test_the_mean_of_zeros_and_ones_is_how_often_they_are_one(model):
+    y = (np.random.default_rng(0).uniform(size=120) < 0.4).astype(float)
+    found = model(Task.from_arrays(np.arange(120.0), y, np.arange(20.5, 60.0)))
+    assert float(found.mean.mean()) == pytest.approx(y.mean(), abs=0.1)
+    assert float(found.stddev.max()) < 0.7

@@ -75,6 +75,11 @@ class AveragedProcesses(Model):
         """Errors are part of every observation's noise; predictions are without them."""
         return True
 
+    @property
+    def weighs_logarithms(self) -> bool:
+        """What comes near zero is seen by its logarithm, if that explains more."""
+        return True
+
     @torch.no_grad()
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the components of every target's mixture, in float64 and the user's units."""

@@ -195,10 +195,10 @@ class LogLimits(NamedTuple):
     def of(cls, logarithms: Float[Tensor, " n"], spread: float, shift: float = 0.0) -> LogLimits:
         """Allow what is within reach of the observed ones, and no mean of ten times the largest.
 
-        Values that were shifted before grow less than their logarithms say: of three times.
+        Values that were shifted before grow less than their logarithms say: of some three times.
         """
         low, high = float(logarithms.min()), float(logarithms.max())
-        reach = min(max((high - low) / 2, _REACH), _REACH if shift else _FARTHEST)
+        reach = _REACH if shift else min(max((high - low) / 2, _REACH), _FARTHEST)
         widest = max(_WIDEST * spread, _REACH)
         return cls(low - reach, high + reach, widest, high + 2 * reach)
 

@@ -74,7 +74,7 @@ def are_small(variance: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> bool:
 
 
 def _less_error(measured: Components, error_variance: Float[Tensor, " m"]) -> Components:
-    """Take the variance of errors off, of logarithms relative to the value."""
+    """Take the variance of errors off, of logarithms relative to the value and its shift."""
     size = torch.where(measured.is_log[:, None], measured.location.exp(), 1)
     left = measured.scale**2 - error_variance / size**2
     return replace(measured, scale=left.clamp(min=0).sqrt().clamp(min=_LEAST * measured.scale))

@@ -175,7 +175,7 @@ class GaussianProcessDictionary(AveragedProcesses):
     def _fit(self, series: Series, outliers: Bool[Tensor, " n"] | None = None) -> Fitted:
         """Weigh the entries for a series, whose periods its outliers tell nothing of."""
         seen = series if outliers is None else series.some((~outliers).nonzero()[:, 0])
-        # A season shows in the values or in their logarithms; those with a shift lie between.
+        # A season shows in the values, or in the first of their logarithms as well as in others.
         periods = find_periods(seen.x - seen.x[0], seen.z[:2], seen.step)
         entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
         return fit(series, entries, self.funnel, self.prior)

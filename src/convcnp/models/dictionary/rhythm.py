@@ -30,7 +30,7 @@ class Seen:
             and that comes round.
         gap: The typical gap between observations.
         kernel: The most likely entry in words, lengths in gaps.
-        logarithm: The probability that the logarithm is the better scale.
+        logarithm: The probability that a logarithm, with or without a shift, is the better scale.
         outliers: When observations were made that no entry explains.
     """
 

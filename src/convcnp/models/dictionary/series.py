@@ -23,10 +23,8 @@ _RUNS = 3  # of contiguous points, that together stand for a series
 _SEEN = 576  # points of a long series that runs are taken from: its windows see no more
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
 _WIDE = 3.0  # likewise: below, a logarithm with a shift is next to one without
-_SHIFTS = (
-    0.1,
-    0.7,
-)  # of the mean: for counts with zeros, and for values between roots and logarithms
+_ENOUGH = 8  # observations: of fewer a shift would tell too much
+_SHIFTS = 0.1, 0.7  # shares of the mean: nearly a logarithm, and about a root
 
 _Own = TypeVar("_Own", bound="Observations")
 _Values = tuple[  # z to shift
@@ -288,7 +286,7 @@ def standardised(
     level, scale = _level_and_scale(forms)
     z = (forms - level[:, None]) / scale[:, None]
     log_volume = -scale.log()[:, None].expand_as(z).clone()
-    log_volume[1:] -= forms[1:]
+    log_volume[1:] += _log_slope(y, shift[:, None])
     is_log = torch.arange(len(forms)) > 0
     extra = torch.zeros_like(count) if variance is None else variance / scale[0] ** 2
 
@@ -305,9 +303,20 @@ def _shifts(y: Float[Tensor, " n"]) -> list[float]:
     """Return what is added to values before their logarithms are taken, in one form or more."""
     low, high = float(y.min()), float(y.max())
     shifts = [0.0] if low > 0 and high > _NARROW * low else []
-    if low >= 0 and high > _WIDE * low:
+    if low >= 0 and high > _WIDE * low and len(y) >= _ENOUGH:
         shifts += [share * float(y.mean()) for share in _SHIFTS]
     return shifts
+
+
+def _log_slope(y: Float[Tensor, " n"], shift: Float[Tensor, "r 1"]) -> Float[Tensor, "r n"]:
+    """Return the logarithm of how fast logarithms grow with values.
+
+    On average over what a value stands for, if all are rounded: from it to the next. A slope at
+    zero itself would pay for every zero, where there are only zeros and ones.
+    """
+    apart = y.sort().values.diff()
+    cell = apart[apart > 0].amin() if (apart > 0).any() else y.new_tensor(1.0)
+    return (torch.log1p(cell / (y + shift)) / cell).log()
 
 
 def _level_and_scale(forms: Float[Tensor, "r n"]) -> tuple[Tensor, Tensor]:
