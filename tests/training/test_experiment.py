@@ -1,11 +1,13 @@
 """Experiment files: every one loads, and every mistake is named."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
 
 from convcnp.errors import ConvCNPError, ExperimentError
+from convcnp.paper.figures.images import DEPTHS
 from convcnp.paper.tables import LAYOUTS
 from convcnp.training.catalogue import MODELS, SOURCES
 from convcnp.training.experiment import Experiment
@@ -62,14 +64,14 @@ def test_the_tables_of_images_have_a_file_for_each_of_their_cells():
     longer = {f"{d}-convcnp-long" for d in data}
     longer |= {f"{d}-attncnp-long" for d in ("mnist", "svhn", "celeba32", "zsmm")}
     longer |= {f"{d}-convcnpxl-long" for d in data}
-    continued = {stem for stem in stems("table3") if stem.endswith(("-longer", "-longest"))}
+    # Each goes on from the one before: the deepest come first.
+    ahead = dict(pairwise(DEPTHS[:-1]))
+    continued = {stem for stem in stems("table3") if stem.endswith(tuple(ahead))}
     assert stems("table3") - continued == cells | longer
     for path in FILES:
         if path.stem in continued:
-            before = (
-                path.stem.removesuffix("er") if path.stem.endswith("er") else path.stem[:-3] + "er"
-            )
-            assert Experiment.load(path).start == before
+            depth = next(depth for depth in ahead if path.stem.endswith(depth))
+            assert Experiment.load(path).start == path.stem.removesuffix(depth) + ahead[depth]
     changes = ("convcnp", "no-density", "no-norm", "no-abs", "no-abs-norm", "eq")
     assert stems("table6") == {f"{d}-{c}" for d in ("mnist", "zsmm") for c in changes}
 
