@@ -27,9 +27,7 @@ _ENOUGH = 8  # observations: of fewer a shift would tell too much
 _SHIFTS = 0.1, 0.7  # shares of the mean: nearly a logarithm, and about a root
 
 _Own = TypeVar("_Own", bound="Observations")
-_Values = tuple[  # z to shift
-    Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor
-]
+_Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # z to shift
 
 
 @dataclass(frozen=True)
@@ -50,13 +48,17 @@ class Observations(ABC):
     log_volume: Float[Tensor, "r n"]  # log |dz / dy|, summed over a place's observations
     level: Float[Tensor, " r"]
     scale: Float[Tensor, " r"]
-    is_log: Bool[Tensor, " r"]
     shift: Float[Tensor, " r"]  # added to values before their logarithms are taken
 
     @property
     def num_points(self) -> int:
         """Number of different places: times of a series."""
         return len(self.x)
+
+    @property
+    def is_log(self) -> Bool[Tensor, " r"]:
+        """Which forms are logarithms: all but the values as they are, which come first."""
+        return torch.arange(len(self.shift)) > 0
 
     @property
     def has_logarithms(self) -> bool:
@@ -287,7 +289,6 @@ def standardised(
     z = (forms - level[:, None]) / scale[:, None]
     log_volume = -scale.log()[:, None].expand_as(z).clone()
     log_volume[1:] += _log_slope(y, shift[:, None])
-    is_log = torch.arange(len(forms)) > 0
     extra = torch.zeros_like(count) if variance is None else variance / scale[0] ** 2
 
     def sums(values: Tensor) -> Tensor:
@@ -295,8 +296,8 @@ def standardised(
 
     mean = sums(z) / count
     scatter = sums((z - mean[:, place]) ** 2)
-    kind = is_log, torch.cat([shift.new_zeros(1), shift])
-    return mean, count, extra, scatter, sums(log_volume), level, scale, *kind
+    shift = torch.cat([shift.new_zeros(1), shift])
+    return mean, count, extra, scatter, sums(log_volume), level, scale, shift
 
 
 def _shifts(y: Float[Tensor, " n"]) -> list[float]:
