@@ -38,7 +38,7 @@ def kernel(weight: Tensor, bias: Tensor) -> Kernel:
     conv = nn.Conv2d(*weight.shape[1::-1], weight.shape[2:])
     del conv.weight, conv.bias
     conv.weight, conv.bias = weight, bias
-    return Kernel(conv)
+    return Kernel(conv, conv.kernel_size[1])
 
 
 def along(values: Tensor, beyond: Tensor, weight: Tensor, bias: Tensor, *others: object) -> Field:
@@ -241,15 +241,15 @@ def test_a_copied_layer_has_a_kernel_of_its_own():
 def test_loops_see_the_weights_that_a_layer_has():
     """Of a copy, and after they were replaced, as well."""
     conv = torch.nn.Conv2d(2, 3, (1, 5))
-    kernel = Kernel(conv)
+    kernel = Kernel(conv, conv.kernel_size[1])
     first = kernel.arrays()
     assert kernel.arrays() is first
     twin = copy.deepcopy(kernel)
     conv.weight.data = conv.weight.data.clone()
     for each in (kernel, twin):
         with torch.no_grad():
-            each.conv.weight.fill_(7.0)
-            each.conv.bias.fill_(8.0)
+            each.layer.weight.fill_(7.0)
+            each.layer.bias.fill_(8.0)
         weight, bias = each.arrays()
         assert (weight == 7).all() and weight.shape == (3, 2, 5)
         assert (bias == 8).all()

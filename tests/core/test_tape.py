@@ -1,6 +1,7 @@
 """A network on a tape is the one along a line, and so are its gradients."""
 
 import copy
+import gc
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from torch import Tensor
 
 from convcnp.core import compiling, tape
 from convcnp.core.cnn import SimpleCNN, UNet
-from convcnp.core.convolution import Convolution
+from convcnp.core.convolution import Convolution, Pointwise
 from convcnp.core.grid import Field, Rim
 from convcnp.core.line import Line
 from convcnp.core.tape import TapedLine
@@ -82,6 +83,37 @@ def test_gradients_can_be_found_twice():
     )
     for one, other in zip(first, second, strict=True):
         assert_equal(one, other, 0)
+
+
+def test_nothing_of_a_step_is_left_in_a_circle():
+    """What is, stays in memory until Python looks for circles, and no step finds warm memory."""
+    cnn = lively(UNet(1, 2, (3, 4), (4, 3), blocks=1)).train()
+    field = Field(drawn(2, 16, 2), drawn(2, seed=1))
+    gc.collect()
+    gc.disable()
+    try:
+        cnn(field).values.sum().backward()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_maps_before_and_after_a_network_are_on_its_tape(monkeypatch):
+    cnn = lively(SimpleCNN(1, (2, 3, 2))).train()
+    before, after = lively(Pointwise(3, 2)).train(), lively(Pointwise(2, 4)).train()
+    field = Field(drawn(2, 7, 3), drawn(3, seed=1))
+    given = [*field, *before.parameters(), *cnn.parameters(), *after.parameters()]
+
+    def learnt_between() -> list[Tensor]:
+        found = cnn(field, before=before, after=after)
+        total = (found.values**2).sum() + (found.beyond**3).sum()
+        return [*found, *torch.autograd.grad(total, given)]
+
+    taped = learnt_between()
+    monkeypatch.setattr(tape, "multiplies", lambda: False)
+    for one, other in zip(taped, learnt_between(), strict=True):
+        assert other.abs().max() > 1e-3
+        assert_equal(one, other, 1e-9)
 
 
 def test_every_part_of_a_line_can_be_added_cut_and_convolved():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from jaxtyping import Float
@@ -17,6 +17,7 @@ from convcnp.core.convolution import (
     Convolution,
     Image,
     LayerOptions,
+    Pointwise,
     ResidualBlocks,
 )
 from convcnp.core.grid import Field, Padding, Rim
@@ -35,6 +36,7 @@ class CNN(nn.Module, ABC):
     multiple: int  # the grid's length must be a multiple of this many cells
     receptive_radius: int  # cells on either side that an output depends on, at most
     takes_tight_grids: bool = False  # whether `layers_forward` has the option `first`
+    beside: int | None = None  # cells to add at either end on a tape, for those that `along` is of
 
     def __init__(self, dim: int, padding: Padding) -> None:
         super().__init__()
@@ -45,8 +47,36 @@ class CNN(nn.Module, ABC):
         """Whether cells lie in lines, beyond which a constant continues them."""
         return self.dim == 1 and self.padding == "unobserved"
 
-    def forward(self, field: Field, **options: int) -> Field:
-        """Map a field to a field on the same grid; options are those of `layers_forward`."""
+    def forward(
+        self,
+        field: Field,
+        *,
+        before: Pointwise | None = None,
+        after: Pointwise | None = None,
+        **options: int,
+    ) -> Field:
+        """Map a field to a field on the same grid; options are those of `layers_forward`.
+
+        Args:
+            before: Maps the channels of every cell to those that the network reads.
+            after: Maps those that it leaves.
+        """
+        if self.training and self.beside is not None and Line.takes(field) and tape.takes(field):
+
+            def network(line: tape.TapedLine) -> tape.TapedLine:
+                line = line if before is None else before.along(line)
+                line = self.along(line, **options)
+                return line if after is None else after.along(line)
+
+            modules = [module for module in (before, self, after) if module is not None]
+            parameters = chain.from_iterable(module.parameters() for module in modules)
+            return tape.applied(network, field, parameters, self.beside)
+        field = field if before is None else field.map(before)
+        field = self.between(field, **options)
+        return field if after is None else field.map(after)
+
+    def between(self, field: Field, **options: int) -> Field:
+        """Do the same off the tape, without a map before or after."""
         image = field.values if self.dim == 2 else field.values[:, None]
         h, beyond = self.layers_forward(image.movedim(-1, 1), field.beyond, **options)
         image = h.movedim(1, -1)
@@ -57,6 +87,10 @@ class CNN(nn.Module, ABC):
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"]
     ) -> tuple[Float[Tensor, "B D H W"], Float[Tensor, " D"]]:
         """Apply the layers to channel-first values and to the constant beyond the grid."""
+
+    def along(self, line: AnyLine, *, first: int | None = None) -> AnyLine:
+        """Apply the layers along a line, for a network that can; `first` is that of the layers."""
+        raise SettingError(f"A {type(self).__name__} does not go along lines; call it on fields.")
 
 
 class SimpleCNN(CNN):
@@ -94,19 +128,14 @@ class SimpleCNN(CNN):
         self.multiple = 1
         self.takes_tight_grids = self.goes_along_lines
         self.receptive_radius = kernel_size // 2 * (len(channels) - 1)
+        # Half of what the layers see: from farther away nothing comes back to the grid.
+        self.beside = self.receptive_radius // 2 if self.goes_along_lines else None
         self.layers = nn.ModuleList(
             Convolution(
                 dim, fan_in, fan_out, kernel_size=kernel_size, padding=padding, activation="relu"
             )
             for fan_in, fan_out in pairwise(channels)
         )
-
-    def forward(self, field: Field, **options: int) -> Field:
-        """Map a field to a field on the same grid; options are those of `layers_forward`."""
-        if self.training and self.goes_along_lines and Line.takes(field) and tape.takes(field):
-            # Half of what the layers see: from farther away nothing comes back to the grid.
-            return tape.applied(self.along, field, self.parameters(), self.receptive_radius // 2)
-        return super().forward(field, **options)
 
     def layers_forward(
         self, h: Float[Tensor, "B C H W"], beyond: Float[Tensor, " C"], *, first: int | None = None
@@ -119,7 +148,7 @@ class SimpleCNN(CNN):
         image = Image(h, beyond)
         return self._wider(image) if self.goes_along_lines else self.along(image)
 
-    def along(self, field: AnyField) -> AnyField:
+    def along(self, field: AnyField, *, first: int | None = None) -> AnyField:
         """Do the same along a line."""
         for layer in self.layers:
             field = layer(field)
@@ -195,6 +224,7 @@ class UNet(CNN):
         self.channels_in, self.channels_out = channels_in, channels_in + up[-1]
         self.multiple = 2 ** len(down)
         self.takes_tight_grids = padding == "unobserved"
+        self.beside = 0 if self.goes_along_lines else None
         # A layer at stride s looks s * (kernel_size // 2) cells to either side, once down and once
         # up; reading a repeated cell is up to s cells more. Blocks on the way down have stride 2 s.
         reach = kernel_size // 2
@@ -216,12 +246,10 @@ class UNet(CNN):
             for path in (down, up)
         )
 
-    def forward(self, field: Field, **options: int) -> Field:
-        """Map a field to a field on the same grid; options are those of `layers_forward`."""
+    def between(self, field: Field, **options: int) -> Field:
+        """Go along a line also where no tape is kept."""
         if not (self.goes_along_lines and Line.takes(field)):
-            return super().forward(field, **options)
-        if self.training and tape.takes(field):
-            return tape.applied(lambda line: self.along(line, **options), field, self.parameters())
+            return super().between(field, **options)
         return self.along(Line.of(field), **options).field()
 
     def layers_forward(

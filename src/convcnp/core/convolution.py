@@ -88,6 +88,14 @@ class Pointwise(nn.Linear):
         torch.Size([4, 100, 8])
     """
 
+    def __init__(self, channels_in: int, channels_out: int) -> None:
+        super().__init__(channels_in, channels_out)
+        self._kernel = Kernel(self, 1)
+
+    def along(self, line: TapedLine) -> TapedLine:
+        """Do the same along a line."""
+        return line.convolved(self._kernel)
+
     def forward(self, h: Float[Tensor, "*G C"]) -> Float[Tensor, "*G D"]:
         """Return the new channels."""
         return (h @ self.weight.mT).add_(self.bias)
@@ -142,7 +150,7 @@ class Convolution(nn.Module):
             padding=(0, kernel_size // 2) if dim == 1 else kernel_size // 2,
             padding_mode="circular" if padding == "circular" else "zeros",
         )
-        self._kernel = Kernel(self.conv)
+        self._kernel = Kernel(self.conv, kernel_size)
 
     def forward(self, field: AnyField, step: Step = "same", rim: Rim | None = None) -> AnyField:
         """Return the new values, and their constant far from data.

@@ -69,7 +69,7 @@ class Line(NamedTuple):
         ends = (0, 0) if rim is None else rim.columns
         reading = reading_of(step, kernel.size, self.batch, self.cells, ends, self.rows.dtype)
         if torch.is_grad_enabled():
-            arguments = (self.rows, kernel.conv.weight, kernel.conv.bias, activation, reading)
+            arguments = (self.rows, kernel.layer.weight, kernel.layer.bias, activation, reading)
             rows: Tensor = _Convolved.apply(*arguments)  # type: ignore[no-untyped-call]
         else:
             found = reading.product(self.rows, *kernel.matrix(reading))
@@ -95,26 +95,27 @@ class Line(NamedTuple):
 class Kernel:
     """The weights of a layer, and their matrix, which is kept for as long as they do not change."""
 
-    def __init__(self, conv: nn.Conv2d) -> None:
-        self.conv, self.size = conv, conv.kernel_size[1]
+    def __init__(self, layer: nn.Conv2d | nn.Linear, size: int) -> None:
+        self.layer, self.size = layer, size
         self._kept: dict[tuple[int, int, int], tuple[object, Tensor, Tensor]] = {}
         self._arrays: tuple[ndarray, ndarray] | None = None
 
     def arrays(self) -> tuple[ndarray, ndarray]:
         """Return the weights (D, C, K) and the bias (D,) as loops take them: the same memory."""
-        weight, bias = self.conv.weight, self.conv.bias
+        weight, bias = self.layer.weight, self.layer.bias
         assert bias is not None
         # By where they lie: those of a copy of a network are copies too.
         if self._arrays is None or [*map(_address, self._arrays)] != [
             weight.data_ptr(),
             bias.data_ptr(),
         ]:
-            self._arrays = array(weight)[:, :, 0], array(bias)
+            of_cells = array(weight)[:, :, 0 if weight.ndim == 4 else None]
+            self._arrays = of_cells, array(bias)
         return self._arrays
 
     def matrix(self, reading: Reading) -> tuple[Float[Tensor, "kc d"], Float[Tensor, " d"]]:
         """Return the matrix and the bias of rows, without a gradient."""
-        weight, bias = self.conv.weight, self.conv.bias
+        weight, bias = self.layer.weight, self.layer.bias
         assert bias is not None
         if weight.is_inference():  # made where torch does not count changes
             return reading.matrix(weight), bias.repeat(reading.shape[2])

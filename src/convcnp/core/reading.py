@@ -91,7 +91,7 @@ def reading_of(
 def _reading(
     step: Step, kernel_size: int, batch: int, cells: int, ends: Ends, dtype: torch.dtype
 ) -> Reading:
-    unit = 1 if step == "same" and cells % 2 else 2
+    unit = 1 if step == "same" and (cells % 2 or kernel_size == 1) else 2
     half = -(-(kernel_size // 2) // unit)  # rows to either side
     read, made = (1 if step == "doubled" else unit), (1 if step == "halved" else unit)
     first, many = 0, cells // read

@@ -10,7 +10,7 @@ the same network for everything else.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,16 +49,18 @@ class _Rows:
         return np.zeros_like(self.rows) if grad is None else grad
 
 
-@dataclass
-class _Tape:
-    """How the gradients of a network's steps are found, and those of parameters by identity."""
-
-    steps: list[Callable[[], None]] = field(default_factory=list)
-    of_parameters: dict[int, ndarray] = field(default_factory=dict)
+class _Found(dict[int, ndarray]):
+    """Gradients of parameters, by identity."""
 
     def receive(self, parameter: Tensor, grad: ndarray) -> None:
-        known = self.of_parameters.get(id(parameter))
-        self.of_parameters[id(parameter)] = grad if known is None else known + grad
+        known = self.get(id(parameter))
+        self[id(parameter)] = grad if known is None else known + grad
+
+
+# How the gradients of a network's steps are found. A step holds the rows that it reads and makes,
+# and never the tape: in a circle they would stay in memory until Python looks for circles, and
+# every training step would begin with memory that no cache has.
+_Tape = list[Callable[[_Found], None]]
 
 
 @dataclass(frozen=True)
@@ -79,11 +81,11 @@ class TapedLine:
     ) -> TapedLine:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        dtype = kernel.conv.weight.dtype
+        dtype = kernel.layer.weight.dtype
         reading = reading_of(step, kernel.size, self.batch, self.cells, ends, dtype)
         # Of rows of two cells the parts would lie in turns.
         line = self if reading.shape[1] == 1 else self._joined()
-        layer = _Layer(line, kernel, activation, reading)
+        layer = _Layer(line.parts, kernel, activation, reading)
         return self._next(layer.made, layer.back, reading.cells)
 
     def plus(self, other: TapedLine) -> TapedLine:
@@ -91,7 +93,7 @@ class TapedLine:
         (own,), (further,) = self._joined().parts, other._joined().parts
         made = _Rows(own.rows + further.rows)
 
-        def back() -> None:
+        def back(_: _Found) -> None:
             grad = made.taken()
             own.receive(grad)
             further.receive(grad)
@@ -108,44 +110,50 @@ class TapedLine:
         inside = array(inside_of(self.batch, self.cells, rim.columns))
         made = _Rows(own.rows[inside])
 
-        def back() -> None:
+        def back(_: _Found) -> None:
             grad = np.zeros_like(own.rows)
             grad[inside] = made.taken()
             own.receive(grad)
 
         return self._next(made, back, self.cells - sum(rim.columns))
 
-    def receive(self, grad: ndarray) -> None:
-        """Hand every part its channels of a gradient (R, C)."""
-        first = 0
-        for part in self.parts:
-            part.receive(grad[:, first : first + part.channels])
-            first += part.channels
-
     def _joined(self) -> TapedLine:
         """Return the same with all channels in one part."""
-        if len(self.parts) == 1:
+        parts = self.parts
+        if len(parts) == 1:
             return self
-        made = _Rows(np.concatenate([part.rows for part in self.parts], 1))
-        return self._next(made, lambda: self.receive(made.taken()), self.cells)
+        made = _Rows(np.concatenate([part.rows for part in parts], 1))
+        return self._next(made, lambda _: _hand_on(parts, made.taken()), self.cells)
 
-    def _next(self, made: _Rows, back: Callable[[], None], cells: int) -> TapedLine:
-        self.tape.steps.append(back)
+    def _next(self, made: _Rows, back: Callable[[_Found], None], cells: int) -> TapedLine:
+        self.tape.append(back)
         return TapedLine((made,), self.batch, cells, self.tape)
+
+
+def _hand_on(parts: tuple[_Rows, ...], grad: ndarray) -> None:
+    """Hand every part its channels of a gradient (R, C)."""
+    first = 0
+    for part in parts:
+        part.receive(grad[:, first : first + part.channels])
+        first += part.channels
 
 
 class _Layer:
     """A convolution along a line, and how its gradients are found."""
 
     def __init__(
-        self, line: TapedLine, kernel: Kernel, activation: Activation | None, reading: Reading
+        self,
+        given: tuple[_Rows, ...],
+        kernel: Kernel,
+        activation: Activation | None,
+        reading: Reading,
     ) -> None:
-        self.line, self.kernel, self.activation, self.reading = line, kernel, activation, reading
+        self.given, self.kernel, self.activation, self.reading = given, kernel, activation, reading
         rows, read, made = reading.shape
         weight, bias = kernel.arrays()
         outputs, inputs, _ = weight.shape
         wide, long = read * inputs, made * outputs  # numbers in a row read, and made
-        self.parts = tuple(part.rows.reshape(-1, read * part.channels) for part in line.parts)
+        self.parts = tuple(part.rows.reshape(-1, read * part.channels) for part in given)
         reads, _, meets = reading.indices
         matrix = np.empty((rows * wide, long), weight.dtype)
         self.matrix_back = np.empty((rows * long, wide), weight.dtype)
@@ -158,9 +166,9 @@ class _Layer:
             found = array(gelu(torch.from_numpy(found)))
         self.made = _Rows(found)
 
-    def back(self) -> None:
+    def back(self, found: _Found) -> None:
         """Find the gradients of what was read, of the weight and of the bias."""
-        tape, conv, weight = self.line.tape, self.kernel.conv, self.kernel.arrays()[0]
+        layer, weight = self.kernel.layer, self.kernel.arrays()[0]
         reads, read_by, meets = self.reading.indices
         of_weight = np.zeros_like(weight)
         is_cut = self.activation == "relu"
@@ -168,10 +176,10 @@ class _Layer:
             self._grad(), self.found, is_cut, reads, read_by, self.matrix_back, self.parts
         )
         compiled(loops.collect)(of_matrix, meets, self.reading.shape[2], of_weight)
-        tape.receive(conv.weight, of_weight[:, :, None])
-        assert conv.bias is not None
-        tape.receive(conv.bias, of_bias.reshape(-1, len(weight)).sum(0).astype(weight.dtype))
-        self.line.receive(of_rows.reshape(-1, weight.shape[1]))
+        found.receive(layer.weight, of_weight.reshape(layer.weight.shape))
+        assert layer.bias is not None
+        found.receive(layer.bias, of_bias.reshape(-1, len(weight)).sum(0).astype(weight.dtype))
+        _hand_on(self.given, of_rows.reshape(-1, weight.shape[1]))
 
     def _grad(self) -> ndarray:
         """Return the gradient, that before GELU, in rows as they are made."""
@@ -222,7 +230,7 @@ class _Applied(torch.autograd.Function):
         batch, cells, channels = values.shape
         rows = beyond.repeat(AHEAD + batch * (cells + 2 * beside), 1)
         rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = values
-        ctx.given = TapedLine((_Rows(array(rows)),), batch, cells + 2 * beside, _Tape())
+        ctx.given = TapedLine((_Rows(array(rows)),), batch, cells + 2 * beside, [])
         ctx.found = network(ctx.given)
         ctx.parameters, ctx.beside = parameters, beside
         made = torch.cat([torch.from_numpy(part.rows) for part in ctx.found.parts], 1)
@@ -241,13 +249,14 @@ class _Applied(torch.autograd.Function):
         rows = of_beyond.new_zeros(AHEAD + batch * (cells + 2 * beside), channels)
         rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = of_values
         rows[0] = of_beyond
-        found.receive(array(rows))
-        for back in reversed(given.tape.steps):
-            back()
+        _hand_on(found.parts, array(rows))
+        of_parameters = _Found()
+        for back in reversed(given.tape):
+            back(of_parameters)
         grad = torch.from_numpy(given.parts[0].taken())
         of_tasks = grad[AHEAD:].unflatten(0, (batch, given.cells))
         before, inside, after = of_tasks.split([beside, given.cells - 2 * beside, beside], 1)
         of_constant = grad[:AHEAD].sum(0) + before.sum((0, 1)) + after.sum((0, 1))
-        of_parameters = [given.tape.of_parameters.pop(id(p), None) for p in ctx.parameters]
-        tensors = (None if each is None else torch.from_numpy(each) for each in of_parameters)
+        grads = (of_parameters.get(id(parameter)) for parameter in ctx.parameters)
+        tensors = (None if each is None else torch.from_numpy(each) for each in grads)
         return None, None, inside, of_constant, *tensors

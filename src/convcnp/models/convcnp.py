@@ -143,12 +143,13 @@ class ConvCNP(Model):
 
     def on_grid(self, task: Task, grid: Grid) -> Float[Tensor, "B M P"]:
         """Return what is decoded at every target, using this grid."""
-        # Where nothing is observed the encoder's channels are zero, and the bias is what is left.
-        field = Field(self.embedding(self.encoded(task, grid)), self.embedding.bias)  # (B, *G, C)
+        h = self.encoded(task, grid)  # (B, *G, C)
+        nothing = h.new_zeros(h.shape[-1])  # what the encoder's channels are far from data
+        first = {} if grid.lead is None else {"first": -grid.lead}
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
-        field = self.cnn(field) if grid.lead is None else self.cnn(field, first=-grid.lead)
-        field = field.map(self.head).map(self.to_predictive.on_grid)
+        field = self.cnn(Field(h, nothing), before=self.embedding, after=self.head, **first)
+        field = field.map(self.to_predictive.on_grid)
         return self.decoder(field, task.x_target, grid)  # (B, M, P)
 
     def encoded(self, task: Task, grid: Grid) -> Float[Tensor, "B *G C"]:
