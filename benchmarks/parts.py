@@ -72,8 +72,8 @@ class _StepInParts:
             get_ema_multi_avg_fn(0.999)(self.average, self.weights, 0)
 
     def _network(self, h: Tensor) -> Sequence[Tensor]:
-        field = Field(self.model.embedding(h), self.model.embedding.bias)
-        return self.model.cnn(field).map(self.model.head)
+        model, field = self.model, Field(h, h.new_zeros(h.shape[-1]))
+        return model.cnn(field, before=model.embedding, after=model.head)
 
     def _loss(self, raw: Tensor, task: Task) -> Tensor:
         assert task.y_target is not None

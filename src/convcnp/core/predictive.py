@@ -334,7 +334,8 @@ def coverage_key(level: float) -> str:
 
 def _log_normal(away: Tensor, stddev: Tensor) -> Tensor:
     """Return the log-density of a Gaussian at a distance from its mean."""
-    return -(away**2) / (2 * stddev**2) - stddev.log() - 0.5 * math.log(2 * math.pi)
+    z = away / stddev
+    return torch.addcmul(-stddev.log() - 0.5 * math.log(2 * math.pi), z, z, value=-0.5)
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:

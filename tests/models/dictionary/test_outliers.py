@@ -13,7 +13,7 @@ from convcnp.models.dictionary.components import NO_OUTLIERS, Components, Outlie
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.model import GaussianProcessDictionary
-from convcnp.models.dictionary.outliers import _alone, left_out
+from convcnp.models.dictionary.outliers import _alone
 from convcnp.models.dictionary.series import prepared
 from convcnp.models.dictionary.windows import weigh
 
@@ -102,7 +102,7 @@ def test_what_the_others_say_is_what_they_predict():
     series = prepared(torch.from_numpy(x), torch.from_numpy(y))
     entries = assembled([({(EQ, 3.0, math.inf, 0.0): 1.0}, (0.05,))], [0.0], [0])
     fitted = weigh(series, entries, Prior())
-    away, deviation = left_out(fitted)
+    away, deviation = fitted.left_out
     best = fitted.weighed.variants[torch.tensor([0])]
     assert fitted.whole is not None
     line = fitted.whole.line(best)[0]

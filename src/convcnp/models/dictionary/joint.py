@@ -8,6 +8,7 @@ from torch import Generator, Tensor
 
 from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.regions import FittedPoints
+from convcnp.models.dictionary.volatility import Places
 from convcnp.models.dictionary.windows import Fitted
 
 MOST = 512  # targets: their covariance is factorised
@@ -33,10 +34,12 @@ def drawn(
     which = drawn_variants(fitted.weighed.weight, num_samples, generator)
     normal = torch.randn(num_samples, len(at), dtype=at.dtype, generator=generator)
     normal = normal * drawn_scales(fitted.freedom, num_samples, generator)[:, None]
+    foreseen, _ = fitted.predict(at)
+    swing = fitted.volatility(Places(at, foreseen[0]))
     curves = torch.empty_like(normal)
     for one in which.unique():
         mean, factor = _process(fitted, one[None], at)
-        curves[which == one] = mean + normal[which == one] @ factor.T
+        curves[which == one] = mean + swing * (normal[which == one] @ factor.T)
     return in_user_units(fitted, at, which, curves)
 
 

@@ -23,7 +23,7 @@ from convcnp.models.dictionary.levels import at_levels
 from convcnp.models.dictionary.outliers import without_outliers
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
-from convcnp.models.dictionary.rhythm import Seen, described
+from convcnp.models.dictionary.rhythm import Seen, described, restless
 from convcnp.models.dictionary.series import Series, prepared
 from convcnp.models.dictionary.windows import Fitted, fit
 
@@ -167,7 +167,8 @@ class GaussianProcessDictionary(AveragedProcesses):
     def _weighed(self, series: Series, has_errors: bool) -> Fitted:
         fitted = self._fit(series)
         if not has_errors:
-            return without_outliers(fitted, self._fit)
+            fitted = without_outliers(fitted, self._fit)
+            return replace(fitted, volatility=restless(fitted))
         # Errors are known, but are told in units of the scale, which is found.
         known = replace(series, extra=series.extra / fitted.typical_variance)
         return replace(self._fit(known), told=series.extra)

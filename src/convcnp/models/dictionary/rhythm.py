@@ -11,12 +11,14 @@ from torch import Tensor
 
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.periodogram import without
+from convcnp.models.dictionary.volatility import Places, Volatility, volatility
 from convcnp.models.dictionary.windows import Fitted, windows
 
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
 _RESOLVED = 0.5  # cycles in the series
 _CYCLES = 2.0  # in a series, at least, and one in a window of it
 _LASTING = 1.2  # periods over which a rhythm drifts, at least: what forgets sooner is none
+_RHYTHMS = 2  # at most, by whose phases a series may be restless
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
@@ -93,6 +95,16 @@ def _after_a_period(entries: Entries, period: float) -> Float[Tensor, " k"]:
     """Return the correlation of every kernel with itself one period later."""
     now, later = entries.kernels(torch.tensor([0.0, period], dtype=torch.float64)).unbind(1)
     return torch.where(now > 0, later / now.clamp(min=1e-300), 0).clamp(0, 1)
+
+
+def restless(fitted: Fitted) -> Volatility:
+    """Find when a fitted series is restless, by what its observations say of each other."""
+    series, (away, deviation) = fitted.series, fitted.left_out
+    periods = [alike[0] for alike in _told_apart(_periods(fitted), series.span)[:_RHYTHMS]]
+    seen = deviation > 0
+    foreseen = series.z[int(fitted.weighed.variants.form[0])] - away
+    places = Places(series.x, foreseen).some(seen)
+    return volatility(places, (away / deviation)[seen], periods, series.span * bool(seen.all()))
 
 
 def _periods(fitted: Fitted) -> list[float]:

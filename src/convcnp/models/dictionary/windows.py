@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -15,6 +17,7 @@ from convcnp.models.dictionary.evidence import (
     Lines,
     Prior,
     Summary,
+    Variants,
     factored,
     pooled,
     posterior,
@@ -23,11 +26,13 @@ from convcnp.models.dictionary.evidence import (
 from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.series import Series
+from convcnp.models.dictionary.volatility import CALM, Places, Volatility
 
 _CORE, _MARGIN = 256, 160  # points of a window, and those it sees on either side
 _WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come
+_LOOKED_AT = 18  # windows, up to which every observation is left out in turn
 
 
 @dataclass(frozen=True)
@@ -70,6 +75,16 @@ def windows(x: Float[Tensor, " n"]) -> list[Window]:
     ]
 
 
+class LeftOut(NamedTuple):
+    """How far each observation is from what the others say, and the deviation of that.
+
+    By the heaviest variant, in spreads of its form; no numbers where it was not found.
+    """
+
+    away: Float[Tensor, " n"]
+    deviation: Float[Tensor, " n"]
+
+
 @dataclass(frozen=True)
 class Fitted:
     """The entries that explain a series, their weights, and their scales."""
@@ -85,6 +100,7 @@ class Fitted:
     evidence: float  # logarithm, of all entries together
     told: Float[Tensor, " n"] | None = None  # variance of errors, in units of the series' spread
     outliers: Outliers = NO_OUTLIERS
+    volatility: Volatility = CALM
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
@@ -98,7 +114,7 @@ class Fitted:
                 share = window.share(ordered[own])
                 mean[:, order[own]] += share * found[0]
                 scale[:, order[own]] += share * found[1]
-        return mean, scale
+        return mean, scale * self.volatility(Places(at, mean[0]))
 
     @property
     def observations(self) -> Series:
@@ -116,10 +132,41 @@ class Fitted:
         weighed = self.weighed
         return self.series.students(weighed.variants.form, weighed.weight, mean, scale)
 
+    @cached_property
+    def left_out(self) -> LeftOut:
+        r"""Leave out every observation in turn: of a long series, those of some windows.
+
+        With :math:`C = K + \Sigma` it is :math:`[C^{-1} z]_i / [C^{-1}]_{ii}` away, of deviation
+        :math:`s [C^{-1}]_{ii}^{-1/2}`, beside the line of the mean.
+        """
+        found = LeftOut(*self.series.x.new_full((2, self.series.num_points), torch.nan))
+        only, best = self._only(self.weighed.variants[torch.tensor([0])])
+        every = windows(self.series.x)
+        for window in every if len(every) <= _LOOKED_AT else _spread(every):
+            part = self.series.part(window.start, window.stop)
+            factors = only.factored(part)
+            factor = factors.factor[best.entry[0]]
+            residual = torch.linalg.solve_triangular(factor.mT, factors.left(best).mT, upper=True)[
+                :, 0
+            ]
+            precision = torch.cholesky_inverse(factor).diagonal()
+            own = torch.arange(window.start, window.stop)[window.share(part.x) >= 0.5]
+            found.away[own] = (residual / precision)[own - window.start]
+            found.deviation[own] = (self.variance[0] / precision).sqrt()[own - window.start]
+        return found
+
     def factored(self, part: Series) -> Factored:
         """Return the factors of a stretch, which has the mean of the whole series."""
         frame = Frame.of(self.series)
         return self.whole or factored(self.entries, part, frame, self.prior, self.lines)
+
+    def _only(self, best: Variants) -> tuple[Fitted, Variants]:
+        """Leave out all entries but the best, if every window would factorise them again."""
+        if self.whole is not None:
+            return self, best
+        lines = Lines(self.lines.precision[best.entry], self.lines.estimate[best.entry])
+        only = replace(self, entries=self.entries[best.entry], lines=lines)
+        return only, replace(best, entry=torch.zeros_like(best.entry))
 
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)

@@ -1,0 +1,149 @@
+"""Series that are restless at some times and calm at others: at noon and at night, say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_FEWEST = 24  # observations: fewer do not tell
+_CYCLES = 4  # of a period, from which on its phases tell
+_OF_TIMES = 1 / 32, 1 / 10  # neighbourhoods, in periods or in spans of the series
+_OF_VALUES = 1 / 16, 1 / 5  # likewise, in ranges of the values
+_BINS = 128  # of a period, a span or a range
+_LARGEST = 16.0  # squared score: beyond, one observation would rule all that are near
+_BELIEF = 1.0  # observations that are as restless as all, wherever one looks
+_PRICE = 3.0  # nats, that any restlessness has to earn
+_TEMPER = 0.5  # of what scores say: near ones are alike
+
+
+class Places(NamedTuple):
+    """Where observations or targets are on the scales that restlessness may depend on."""
+
+    time: Float[Tensor, " m"]  # in gaps
+    value: Float[Tensor, " m"]  # as it is foreseen, in spreads
+
+    def some(self, chosen: Tensor) -> Places:
+        """Return some of the places."""
+        return Places(self.time[chosen], self.value[chosen])
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a view looks along: times, the phases of a period, or values."""
+
+    of_values: bool
+    low: float
+    length: float
+    comes_round: bool
+
+    def share(self, places: Places) -> Float[Tensor, " m"]:
+        """Return where places are, from zero to one."""
+        own = places.value if self.of_values else places.time
+        share = (own - self.low) / self.length
+        return share % 1 if self.comes_round else share.clamp(0, 1)
+
+
+@dataclass(frozen=True)
+class View:
+    """How large squared scores are along a scale."""
+
+    scale: Scale
+    width: float  # of a neighbourhood
+    counts: Float[Tensor, " b"]
+    sums: Float[Tensor, " b"]
+
+    @classmethod
+    def of(cls, places: Places, squares: Float[Tensor, " n"], scale: Scale, width: float) -> View:
+        """Sort observations into bins."""
+        own = (scale.share(places) * _BINS).long().clamp(max=_BINS - 1)
+        empty = squares.new_zeros(_BINS)
+        counts, sums = (
+            empty.index_add(0, own, each) for each in (torch.ones_like(squares), squares)
+        )
+        return cls(scale, width, counts, sums)
+
+    def variance(
+        self, places: Places, own: Float[Tensor, " m"] | None = None
+    ) -> Float[Tensor, " m"]:
+        """Return the squared scores to expect at some places.
+
+        Args:
+            own: Those of observations there, each of which is to be told by the others.
+        """
+        middle = (torch.arange(_BINS).to(self.sums) + 0.5) / _BINS
+        away = self.scale.share(places)[:, None] - middle
+        away = away - away.round() if self.scale.comes_round else away
+        near = torch.exp(-0.5 * (away / self.width) ** 2)  # (m, b)
+        count, total = ((near * each).sum(1) for each in (self.counts, self.sums))
+        if own is not None:
+            beside = near.amax(1)
+            count, total = count - beside, total - beside * own
+        return (total.clamp(min=0) + _BELIEF) / (count.clamp(min=0) + _BELIEF)
+
+
+@dataclass(frozen=True)
+class Volatility:
+    """Views of a series' restlessness, and how probable each is; what is left sees none."""
+
+    views: tuple[View, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def __call__(self, places: Places) -> Float[Tensor, " m"]:
+        """Return how deviations at some places compare with those of the series."""
+        log = torch.zeros_like(places.time)
+        for view, weight in zip(self.views, self.weights, strict=True):
+            log += 0.5 * weight * view.variance(places).log()
+        return log.exp()
+
+
+CALM = Volatility()
+
+
+def volatility(
+    places: Places, score: Float[Tensor, " n"], periods: Sequence[float], span: float
+) -> Volatility:
+    r"""Find where observations are farther from what the others say than they are elsewhere.
+
+    A view is judged by how well it tells each score from all others, as :math:`z \sim N(0, v)`,
+    beside one in which all are alike.
+
+    Args:
+        places: Those of observations, or of some of them.
+        score: How far each is from what the others say, in deviations of that.
+        periods: Rhythms of the series, in gaps.
+        span: Of the series in gaps; zero if some observations were left out.
+    """
+    if len(score) < _FEWEST:
+        return CALM
+    squares = (score**2).clamp(max=_LARGEST)
+    squares = squares / squares.mean().clamp(min=1e-12)
+    views = [
+        View.of(places, squares, scale, width)
+        for scale, widths in _scales(places, periods, span)
+        for width in widths
+    ]
+    gains = [_gain(view.variance(places, squares), squares) - _PRICE for view in views]
+    weights = torch.tensor([0.0, *gains]).softmax(0)[1:]
+    return Volatility(tuple(views), tuple(weights.tolist()))
+
+
+def _scales(
+    places: Places, periods: Sequence[float], span: float
+) -> Iterator[tuple[Scale, Sequence[float]]]:
+    low, high = places.value.aminmax()
+    yield Scale(True, float(low), max(float(high - low), 1e-12), False), _OF_VALUES
+    if span > 0:
+        yield Scale(False, 0.0, span, False), _OF_TIMES
+    for period in periods:
+        if _CYCLES * period <= float(places.time[-1] - places.time[0]):
+            yield Scale(False, 0.0, period, True), _OF_TIMES
+
+
+def _gain(variance: Float[Tensor, " n"], squares: Float[Tensor, " n"]) -> float:
+    """Return how much better a variance tells squared scores than one does, in nats."""
+    return _TEMPER * 0.5 * float((squares - squares / variance - variance.log()).sum())
