@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 _FEWEST = 24  # observations: fewer do not tell
@@ -50,40 +51,47 @@ class Scale:
 
 @dataclass(frozen=True)
 class View:
-    """How large squared scores are along a scale."""
+    """How restless a series is along a scale, in bins."""
 
     scale: Scale
-    width: float  # of a neighbourhood
-    counts: Float[Tensor, " b"]
-    sums: Float[Tensor, " b"]
+    log_variance: Float[Tensor, " b"]
+    gain: float  # nats, by which it tells scores better than one variance does
 
     @classmethod
     def of(cls, places: Places, squares: Float[Tensor, " n"], scale: Scale, width: float) -> View:
-        """Sort observations into bins."""
-        own = (scale.share(places) * _BINS).long().clamp(max=_BINS - 1)
-        empty = squares.new_zeros(_BINS)
-        counts, sums = (
-            empty.index_add(0, own, each) for each in (torch.ones_like(squares), squares)
-        )
-        return cls(scale, width, counts, sums)
-
-    def variance(
-        self, places: Places, own: Float[Tensor, " m"] | None = None
-    ) -> Float[Tensor, " m"]:
-        """Return the squared scores to expect at some places.
+        """Average squared scores in the neighbourhood of every bin.
 
         Args:
-            own: Those of observations there, each of which is to be told by the others.
+            width: Of a neighbourhood.
         """
-        middle = (torch.arange(_BINS).to(self.sums) + 0.5) / _BINS
-        away = self.scale.share(places)[:, None] - middle
-        away = away - away.round() if self.scale.comes_round else away
-        near = torch.exp(-0.5 * (away / self.width) ** 2)  # (m, b)
-        count, total = ((near * each).sum(1) for each in (self.counts, self.sums))
-        if own is not None:
-            beside = near.amax(1)
-            count, total = count - beside, total - beside * own
-        return (total.clamp(min=0) + _BELIEF) / (count.clamp(min=0) + _BELIEF)
+        own = (scale.share(places) * _BINS).long().clamp(max=_BINS - 1)
+        each = torch.stack([torch.ones_like(squares), squares], 1)
+        sums = squares.new_zeros(_BINS, 2).index_add(0, own, each)
+        near = _nearness(width, scale.comes_round) @ sums + _BELIEF
+        count, total = (near[own] - each).unbind(1)  # each observation is told by the others
+        variance = total / count
+        gain = 0.5 * (squares - squares / variance - variance.log()).sum()
+        return cls(scale, (near[:, 1] / near[:, 0]).log(), float(gain))
+
+    def at(self, places: Places) -> Float[Tensor, " m"]:
+        """Return the logarithm of the variance at some places, a line between two bins' middles."""
+        share = self.scale.share(places) * _BINS - 0.5
+        below = share.floor()
+        first, last = (self._bin(below + step) for step in (0, 1))
+        return torch.lerp(self.log_variance[first], self.log_variance[last], share - below)
+
+    def _bin(self, number: Float[Tensor, " m"]) -> Int[Tensor, " m"]:
+        bins = number.long()
+        return bins % _BINS if self.scale.comes_round else bins.clamp(0, _BINS - 1)
+
+
+@lru_cache
+def _nearness(width: float, comes_round: bool) -> Float[Tensor, "b b"]:
+    """Return how much every bin counts in the neighbourhood of every other."""
+    middle = torch.arange(_BINS, dtype=torch.float64) / _BINS
+    away = middle[:, None] - middle
+    away = away - away.round() if comes_round else away
+    return torch.exp(-0.5 * (away / width) ** 2)
 
 
 @dataclass(frozen=True)
@@ -97,7 +105,7 @@ class Volatility:
         """Return how deviations at some places compare with those of the series."""
         log = torch.zeros_like(places.time)
         for view, weight in zip(self.views, self.weights, strict=True):
-            log += 0.5 * weight * view.variance(places).log()
+            log += 0.5 * weight * view.at(places)
         return log.exp()
 
 
@@ -127,7 +135,7 @@ def volatility(
         for scale, widths in _scales(places, periods, span)
         for width in widths
     ]
-    gains = [_gain(view.variance(places, squares), squares) - _PRICE for view in views]
+    gains = [_TEMPER * view.gain - _PRICE for view in views]
     weights = torch.tensor([0.0, *gains]).softmax(0)[1:]
     return Volatility(tuple(views), tuple(weights.tolist()))
 
@@ -142,8 +150,3 @@ def _scales(
     for period in periods:
         if _CYCLES * period <= float(places.time[-1] - places.time[0]):
             yield Scale(False, 0.0, period, True), _OF_TIMES
-
-
-def _gain(variance: Float[Tensor, " n"], squares: Float[Tensor, " n"]) -> float:
-    """Return how much better a variance tells squared scores than one does, in nats."""
-    return _TEMPER * 0.5 * float((squares - squares / variance - variance.log()).sum())
