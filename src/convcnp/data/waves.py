@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from torch import Tensor
 
 LEFT_OUT = 1e-12  # of the variance, by leaving out all further waves
@@ -57,13 +57,10 @@ class Waves:
         """Draw one function per task and channel and return its values at the inputs."""
         shape = (self.count, len(x), channels, 2)
         parts = torch.randn(shape, dtype=torch.float64, generator=generator)
-        weights = torch.view_as_complex(parts).numpy() * self._deviations
-        wave = np.exp(1j * self._rate / self.length_scale * x.detach().double().numpy())
-        values = np.zeros((*x.shape[:2], channels), dtype=complex)
-        for weight in weights[::-1, :, None]:  # by Horner's rule: (B, 1, Dy) each
-            values *= wave
-            values += weight
-        return torch.from_numpy(np.ascontiguousarray(values.real))
+        weights = torch.view_as_complex(parts).numpy() * self._deviations  # (J, B, Dy)
+        rate = self._rate / self.length_scale
+        wave = np.exp(1j * rate * x.detach().double().numpy()[:, None, :, 0])  # (B, 1, K)
+        return torch.from_numpy(np.ascontiguousarray(_polynomial(weights, wave).real.mT))
 
     @cached_property
     def _deviations(self) -> Float[np.ndarray, "J 1 1"]:
@@ -76,6 +73,31 @@ class Waves:
     def _rate(self) -> float:
         """Of the slowest wave: radians in a length scale."""
         return 2 * math.pi / (self.span / self.length_scale + _vanishing())
+
+
+def _polynomial(
+    weights: Complex[np.ndarray, "J B Dy"], z: Complex[np.ndarray, "B 1 K"]
+) -> Complex[np.ndarray, "B Dy K"]:
+    r"""Evaluate :math:`\sum_j c_j z^j`: powers within groups, and Horner's rule over groups.
+
+    So there are about as many operations as the root of the number of weights.
+    """
+    size = math.isqrt(len(weights)) + 1
+    groups = -(-len(weights) // size)
+    padded = np.zeros((groups * size, *weights.shape[1:]), complex)
+    padded[: len(weights)] = weights
+    within = padded.reshape(groups, size, *weights.shape[1:]).transpose(0, 2, 3, 1)  # (g, B, Dy, s)
+    powers = np.empty((len(z), size, z.shape[2]), complex)
+    powers[:, :1] = 1
+    for power in range(1, size):
+        np.multiply(powers[:, power - 1], z[:, 0], out=powers[:, power])
+    of_group = powers[:, -1:] * z  # (B, 1, K)
+    sums = within @ powers  # (g, B, Dy, K)
+    found = sums[-1]
+    for each in sums[-2::-1]:
+        found *= of_group
+        found += each
+    return found
 
 
 def _vanishing() -> float:
