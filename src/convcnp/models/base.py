@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -31,11 +31,20 @@ class Rhythm(NamedTuple):
     share: float  # of the observations' variance that it explains
 
 
+class Restlessness(NamedTuple):
+    """That a series varies more here than there."""
+
+    along: Literal["phases", "times", "values"]
+    period: float  # of phases, in input units
+    ratio: float  # of deviations, where they are largest and where they are smallest
+
+
 class Findings(NamedTuple):
     """What a model found in one series, for people to read."""
 
     rhythms: list[Rhythm]  # the strongest first
     outliers: list[float]  # inputs of observations that nothing explains
+    restlessness: Restlessness | None = None
 
 
 class Model(nn.Module):

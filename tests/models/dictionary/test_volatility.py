@@ -137,6 +137,20 @@ def test_drawn_curves_are_as_restless_as_bands_say(model):
     assert float(held.min()) > 0.7
 
 
+def test_what_is_restless_is_found_and_what_is_calm_is_not(model):
+    random, x = np.random.default_rng(0), np.arange(480.0)
+    calm = np.sin(2 * np.pi * x / 24) + random.normal(0, 0.3, 480)
+    restless = calm + np.where(x % 24 < 8, 2.0, 0.1) * random.normal(size=480)
+    found = [
+        model.findings(Task.from_arrays(3600 * x, y, x[:1]))[0][0].restlessness
+        for y in (restless, calm)
+    ]
+    assert found[1] is None
+    assert found[0].along == "phases"
+    assert found[0].period == pytest.approx(24 * 3600, rel=0.05)
+    assert 2 < found[0].ratio < 10
+
+
 def test_a_long_series_is_looked_at_in_some_of_its_windows(model):
     x, y = sunshine(250)
     fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))

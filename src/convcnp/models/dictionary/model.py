@@ -210,10 +210,14 @@ class GaussianProcessDictionary(AveragedProcesses):
         return plane_dictionary(self.dim_y, longitude)
 
     def findings(self, task: Task) -> list[list[Findings]]:
-        """Return the seasons and outliers of every task and channel, of nothing observed none."""
+        """Return what was found in every task and channel, of nothing observed nothing."""
         return [
             [
-                Findings(list(map(Rhythm, seen.periods, seen.shares)), list(seen.outliers))
+                Findings(
+                    list(map(Rhythm, seen.periods, seen.shares)),
+                    list(seen.outliers),
+                    seen.restlessness,
+                )
                 if seen
                 else Findings([], [])
                 for seen in channels

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.base import Restlessness
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.periodogram import without
 from convcnp.models.dictionary.volatility import Places, Volatility, volatility
@@ -34,6 +36,7 @@ class Seen:
         kernel: The most likely entry in words, lengths in gaps.
         logarithm: The probability that a logarithm, with or without a shift, is the better scale.
         outliers: When observations were made that no entry explains.
+        restlessness: Along what the series varies more here than there.
     """
 
     periods: tuple[float, ...]
@@ -42,6 +45,7 @@ class Seen:
     kernel: str
     logarithm: float
     outliers: tuple[float, ...] = ()
+    restlessness: Restlessness | None = None
 
 
 def described(fitted: Fitted | None) -> Seen | None:
@@ -58,7 +62,19 @@ def described(fitted: Fitted | None) -> Seen | None:
         _words(fitted.entries, int(weighed.variants.entry[0])),
         float(weighed.weight[fitted.series.is_log[weighed.variants.form]].sum()),
         tuple(fitted.series.origin + gap * time for time in fitted.outliers.times),
+        _restlessness(fitted),
     )
+
+
+def _restlessness(fitted: Fitted) -> Restlessness | None:
+    strongest = fitted.volatility.strongest()
+    if strongest is None:
+        return None
+    scale, ratio = strongest
+    if scale.of_values:
+        return Restlessness("values", math.inf, ratio)
+    along: Literal["phases", "times"] = "phases" if scale.comes_round else "times"
+    return Restlessness(along, scale.length * fitted.series.gap, ratio)
 
 
 def explained(fitted: Fitted) -> dict[float, float]:

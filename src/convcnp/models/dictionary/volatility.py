@@ -20,6 +20,7 @@ _LARGEST = 16.0  # squared score: beyond, one observation would rule all that ar
 _BELIEF = 1.0  # observations that are as restless as all, wherever one looks
 _PRICE = 3.0  # nats, that any restlessness has to earn
 _TEMPER = 0.5  # of what scores say: near ones are alike
+_BELIEVED = 0.5  # probability
 
 
 class Places(NamedTuple):
@@ -107,6 +108,22 @@ class Volatility:
         for view, weight in zip(self.views, self.weights, strict=True):
             log += 0.5 * weight * view.at(places)
         return log.exp()
+
+    def strongest(self) -> tuple[Scale, float] | None:
+        """Return along what a series is most restless, and by how much more than where it is calm.
+
+        Nothing comes back where most of what is believed sees no restlessness along any scale.
+        """
+        weights: dict[Scale, float] = {}
+        logs: dict[Scale, Tensor] = {}
+        for view, weight in zip(self.views, self.weights, strict=True):
+            weights[view.scale] = weights.get(view.scale, 0.0) + weight
+            logs[view.scale] = logs.get(view.scale, 0.0) + weight * view.log_variance
+        scale = max(weights, key=lambda each: weights[each], default=None)
+        if scale is None or weights[scale] < _BELIEVED:
+            return None
+        low, high = (logs[scale] / weights[scale]).aminmax()
+        return scale, float((0.5 * (high - low)).exp())
 
 
 CALM = Volatility()
