@@ -91,6 +91,8 @@ def test_a_full_standard_error_leaves_the_exit_code():
         ("give time='my day' to average", "give --time 'my day' to average"),
         ("add resume=True to go on", "add --resume to go on"),
         ("leave it out with max_gap=, or", "leave it out with --max-gap, or"),
+        ("a limit, upper=100 keeps", "a limit, --upper 100 keeps"),
+        ("lower=-0.5 or lower= or", "--lower -0.5 or --lower or"),
         ("the column 'a=' of y=x, k=3 and f=Trues", "the column 'a=' of y=x, k=3 and f=Trues"),
     ],
 )

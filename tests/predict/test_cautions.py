@@ -19,7 +19,6 @@ from convcnp.predict.cautions import (
     cautions,
     outliers_said,
     rhythms_said,
-    seems_positive,
     unbridged,
     unused_season,
 )
@@ -112,20 +111,6 @@ def test_noise_has_nothing_to_bridge():
     assert in_gap(lambda x: np.random.default_rng(0).standard_normal(len(x)), 1.1) == []
     assert in_gap(np.zeros_like, 1.0) == []
     assert in_gap(lambda x: np.full_like(x, 0.02), 1e-3) == []
-
-
-def test_values_are_near_zero_if_many_are():
-    assert seems_positive(np.abs(np.sin(np.arange(50.0))))
-    for y in (np.arange(50.0) - 1, np.arange(100.0, 150.0), np.zeros(50), np.arange(3.0)):
-        assert not seems_positive(y)
-
-
-def test_a_few_spikes_make_no_others_near_zero():
-    y = 20 + np.sin(np.arange(100.0))
-    y[[10, 50, 70]] = 900.0
-    assert np.std(y) > y.min()
-    assert not seems_positive(y)
-    assert seems_positive(np.where(np.arange(100) % 20, 0.0, 3.0))  # most are zero
 
 
 def test_rhythms_are_said_with_the_share_of_variance_that_they_explain():

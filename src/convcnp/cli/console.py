@@ -16,13 +16,15 @@ from convcnp.errors import ConvCNPWarning, shortened
 
 _LONGEST = 4000  # characters of a sentence
 _PARAMETER = re.compile(
-    r"""(?<![^\s(])([a-z]+(?:_[a-z]+)*)=(?:True\b|(?=[\s.,;:)]|$)|(?=(['"])))"""
+    r"""(?<![^\s(])([a-z]+(?:_[a-z]+)*)=(?:True\b|(?=[\s.,;:)]|$)|(?=(['"]))|(?<=(?:lower|upper)=)(?=(-?\d)))"""
 )
 
 
 def in_options(text: str) -> str:
     """Turn the parameters that a sentence names into options: `time=` is --time here."""
-    return _PARAMETER.sub(lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] else ''}", text)
+    return _PARAMETER.sub(
+        lambda m: f"--{m[1].replace('_', '-')}{' ' if m[2] or m[3] else ''}", text
+    )
 
 
 def say(text: str) -> None:

@@ -16,7 +16,7 @@ from convcnp.predict.batches import Predictions
 
 _FEW = 0.05  # of the values
 _FAR = 1.0  # spans of a series, beyond its ends
-_ENOUGH = 8  # values to tell whether they are bounded, or what a series is like
+_ENOUGH = 8  # values to tell what a series is like
 _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
@@ -226,18 +226,3 @@ def _is_chance(share: float, count: int) -> bool:
     """
     half = (count - 6) / 2
     return half <= 0 or 4 * count * (1 - share) ** half * (1 + half * share) > _BY_CHANCE
-
-
-def seems_positive(y: np.ndarray) -> bool:
-    """Tell whether no value is negative, and many are as near to zero as they are to each other.
-
-    A few that are far away make no others near.
-
-    Example:
-        >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))
-        (True, False)
-    """
-    if len(y) < _ENOUGH or y.min() < 0 or y.max() == 0:
-        return False
-    low, high = np.quantile(y, [0.1, 0.9])
-    return bool(low < (min(np.std(y), high - low) if high > low else np.std(y)))

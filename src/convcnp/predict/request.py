@@ -41,13 +41,13 @@ from convcnp.predict.cautions import (
     cautions,
     outliers_said,
     rhythms_said,
-    seems_positive,
     unbridged,
     unused_season,
 )
 from convcnp.predict.job import Job
 from convcnp.predict.known_errors import told_errors
 from convcnp.predict.sampling import sample_many
+from convcnp.predict.seeming_limits import beyond_limits, positive_said
 from convcnp.predict.trained import Trained
 
 MOST_CELLS = 10**8  # of an answer: each takes eight bytes, and thrice that on its way
@@ -153,15 +153,8 @@ class Request(ABC):
     @property
     def remarks(self) -> list[str]:
         """What was seen in the table, in sentences."""
-        if self.limits.are_given:
-            return []
         values = zip(self.columns.values, self.table.y.T, strict=True)
-        return [
-            f"{name}: no value is negative, and many are near zero; positive=True keeps the answer "
-            "there."
-            for name, y in values
-            if seems_positive(y[~np.isnan(y)])
-        ]
+        return [text for name, y in values for text in positive_said(name, y, self.limits)]
 
     def at(self, targets: Targets) -> Request:
         """Ask for other inputs of the same table."""
@@ -282,6 +275,7 @@ class Request(ABC):
     def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
         familiar, reach = self.source.familiar, self.model.receptive_radius
         yield from cautions(found, job.series, familiar, reach, self.name, self.words)
+        yield from beyond_limits(found, self.table.y[:, job.channels], self.limits)
 
 
 @dataclass(frozen=True)
