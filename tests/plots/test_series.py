@@ -107,9 +107,8 @@ def test_what_lies_ahead_is_enlarged_under_its_name_and_dates_are_short(drawn):
     pictures.draw_series(request, request.predict())
     whole, ahead = drawn[0].axes
     assert ahead.get_ylabel() == "v: ahead"
-    # Twice as many times as days, so that no peak is cut off.
-    inside = len(ahead.lines[0].get_xdata())
-    assert inside > 200
+    # The 20 days, and twice as long before: every one, so that no peak is cut off.
+    assert len(ahead.lines[0].get_xdata()) == 20 + 2 * 19
     labels = [label.get_text() for label in whole.get_xticklabels()]
     assert labels
     assert max(map(len, labels)) <= 4
@@ -121,6 +120,28 @@ def test_no_more_is_drawn_ahead_than_was_asked_for(drawn):
     pictures.draw_series(request, request.predict())
     _, ahead = drawn[0].axes
     assert ahead.lines[0].get_xdata().max() == pytest.approx(1519)
+
+
+def curve_of(drawn, times, at=None):
+    """Return the times of the mean of weeks whose last two days are low, and its values."""
+    frame = pd.DataFrame({"t": times, "v": np.where(np.floor(times) % 7 >= 5, 3.0, 10.0)})
+    frame["v"] += 0.3 * np.random.default_rng(0).normal(size=len(frame))
+    request = convcnp.load("general").request(frame, at)
+    pictures.draw_series(request, request.predict())
+    return drawn.pop().axes[0].lines[0].get_data()
+
+
+def test_a_regular_series_is_drawn_at_its_own_times_where_no_season_overshoots(drawn):
+    days = np.arange(140.0)
+    times, mean = curve_of(drawn, np.delete(days, slice(100, 107)))
+    assert times.tolist() == days.tolist()
+    assert 2.5 < mean.min() < mean.max() < 10.8
+    assert len(curve_of(drawn, days, [3.5])[0]) > 600  # as is asked for
+    uneven = days + np.random.default_rng(0).uniform(0, 0.5, 140)
+    assert len(curve_of(drawn, uneven, [3.5])[0]) > 600
+    long, _ = curve_of(drawn, np.delete(np.arange(3000.0), 1500))
+    assert len(long) > 1000
+    assert (long % 1 == 0).all()
 
 
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
+from convcnp.frames.lattice import lattice
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
 from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
@@ -185,12 +186,20 @@ def _check_drawable(table: SeriesTable, targets: Targets) -> None:
 
 
 def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
-    """Ask for times fine enough for smooth curves, of what is drawn."""
+    """Ask for times fine enough for smooth curves, of what is drawn.
+
+    Of a regular series only those of its rows: a sharp season swings between them, where nothing
+    is ever observed.
+    """
     table, asked = request.table, request.targets.inputs
     curves: dict[int, np.ndarray] = {}
     for panel in panels:
         own, wanted = table.series.x[table.series.rows(panel.series)], asked.rows(panel.series)
-        curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, *panel.part)
+        regular = lattice(table, panel.series, asked.x[wanted])
+        if regular is not None:
+            curve = _chosen(regular, asked.x[wanted], panel.part)
+        else:
+            curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, *panel.part)
         curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
     lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
     x = np.concatenate([curves[i] for i in sorted(curves)])
@@ -262,3 +271,11 @@ def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:
     ends = np.concatenate([x, asked])
     grid = np.linspace(ends.min(), ends.max(), _POINTS)
     return np.unique(np.concatenate([grid, asked if len(asked) < _POINTS else []]))
+
+
+def _chosen(regular: np.ndarray, asked: np.ndarray, part: tuple[float, float] | None) -> np.ndarray:
+    """Choose from the times of a regular series, or of a part of it, so many as make a curve."""
+    if part is not None:
+        regular = regular[(regular >= part[0]) & (regular <= part[1])]
+    places = np.linspace(0, len(regular) - 1, min(2 * _POINTS, len(regular))).round()
+    return np.union1d(regular[places.astype(np.int64)], asked if len(asked) < _POINTS else [])
