@@ -9,7 +9,7 @@ import pytest
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
 from convcnp.frames.time_axis import TimeAxis
-from convcnp.models.base import Rhythm
+from convcnp.models.base import Restlessness, Rhythm
 from convcnp.models.cnp import CNP
 from convcnp.predict.batches import Predictions
 from convcnp.predict.cautions import (
@@ -18,6 +18,7 @@ from convcnp.predict.cautions import (
     beyond,
     cautions,
     outliers_said,
+    restlessness_said,
     rhythms_said,
     unbridged,
     unused_season,
@@ -139,6 +140,20 @@ def test_outliers_are_said_with_when_they_came_and_what_they_were():
     assert again.endswith(": 900 at 2020-01-04.")
     (many,) = outliers_said("v", x[:5].tolist(), x, y, axis)
     assert many.endswith("2 at 2020-01-03, and 2 more.")
+
+
+def test_restlessness_is_said_where_it_is_much():
+    axis = TimeAxis.of(pd.Series(pd.date_range("2024-01-01", periods=3, freq="h")))
+    hour = 3.6e12  # nanoseconds
+    assert list(restlessness_said("v", None, axis)) == []
+    assert list(restlessness_said("v", Restlessness("values", np.inf, 1.5), axis)) == []
+    (said,) = restlessness_said("v", Restlessness("phases", 24 * hour, 6.7), axis)
+    assert said == (
+        "v: it varies up to 7 times as much at some times of the rhythm of 24 hours as at others, "
+        "and so do the bands."
+    )
+    (near,) = restlessness_said("v", Restlessness("values", np.inf, 2.2), axis)
+    assert "near some values as near others" in near
 
 
 @pytest.mark.parametrize("count", [12, 20, 45])

@@ -10,7 +10,7 @@ import numpy as np
 from convcnp.data.source import Familiar
 from convcnp.frames.series import Ragged
 from convcnp.frames.time_axis import TimeAxis
-from convcnp.models.base import Rhythm
+from convcnp.models.base import Restlessness, Rhythm
 from convcnp.predict.baselines import season_of
 from convcnp.predict.batches import Predictions
 
@@ -20,6 +20,7 @@ _ENOUGH = 8  # values to tell what a series is like
 _LONG = 3.0  # typical gaps between two observations
 _AS_WIDE = 0.9  # the spread of a series: a deviation beyond knows no more than that
 _TELLING = 50  # values: in fewer, noise alone often seems to have a rhythm
+_RESTLESS = 2.0  # times as much: less is not worth a word
 _WORTH_SAYING = 0.05  # of a series' variance
 _BY_CHANCE = 0.01  # as often as this, a rhythm in noise is no news
 _SHOWN = 3  # outliers, with their values
@@ -209,6 +210,25 @@ def outliers_said(
         f"{name}: {what} nothing else, and {does} not widen the 90 % bands: "
         f"{', '.join(said)}{more}."
     )
+
+
+def restlessness_said(name: str, found: Restlessness | None, axis: TimeAxis) -> Iterator[str]:
+    """Say where a series varies more than elsewhere, if it does so by much.
+
+    Example:
+        >>> import pandas as pd
+        >>> axis = TimeAxis.of(pd.Series([1.0, 2.0]))
+        >>> next(restlessness_said("v", Restlessness("times", 99.0, 4.2), axis))
+        'v: it varies up to 4 times as much in some stretches as in others, and so do the bands.'
+    """
+    if found is None or found.ratio < _RESTLESS:
+        return
+    where = {
+        "phases": f"at some times of the rhythm of {axis.duration(found.period)} as at others",
+        "times": "in some stretches as in others",
+        "values": "near some values as near others",
+    }[found.along]
+    yield f"{name}: it varies up to {found.ratio:.0f} times as much {where}, and so do the bands."
 
 
 def _farthest(x: np.ndarray, y: np.ndarray, time: float) -> int:

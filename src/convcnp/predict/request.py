@@ -40,6 +40,7 @@ from convcnp.predict.cautions import (
     beyond,
     cautions,
     outliers_said,
+    restlessness_said,
     rhythms_said,
     unbridged,
     unused_season,
@@ -335,6 +336,7 @@ class SeriesRequest(Request):
             known = ~np.isnan(own)
             yield rhythms_said(name, seen.rhythms, self.table.axis, int(known.sum()))
             yield from outliers_said(name, seen.outliers, x[known], own[known], self.table.axis)
+            yield from restlessness_said(name, seen.restlessness, self.table.axis)
 
     @property
     def _many(self) -> str:

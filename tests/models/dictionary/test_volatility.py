@@ -55,6 +55,17 @@ def test_a_restless_stretch_is_told_from_the_rest():
     assert 2 < np.median(change[115:165]) / np.median(change[220:]) < 5
 
 
+def test_what_is_restless_at_the_end_need_not_stay_so():
+    deviation = np.where(np.arange(300) < 250, 1.0, 5.0)
+    seen = places(300)
+    swing = volatility(seen, torch.from_numpy(deviation * drawn(300)), (), 299.0)
+    ahead = Places(torch.tensor([290.0, 350.0, 1e6]).double(), torch.zeros(3).double())
+    now, later, far = swing(ahead).tolist()
+    assert now > 1.5 * later
+    assert abs(later - 1) < 0.2
+    assert far == pytest.approx(1.0, abs=0.01)
+
+
 def test_values_tell_as_well():
     """Where much is foreseen, much is missed: of peaks on a flat baseline."""
     score = drawn(200)

@@ -163,7 +163,8 @@ def _scales(
     low, high = places.value.aminmax()
     yield Scale(True, float(low), max(float(high - low), 1e-12), False), _OF_VALUES
     if span > 0:
-        yield Scale(False, 0.0, span, False), _OF_TIMES
+        # Half a span longer at both ends: what is restless now need not stay so.
+        yield Scale(False, -span / 2, 2 * span, False), [width / 2 for width in _OF_TIMES]
     for period in periods:
         if _CYCLES * period <= float(places.time[-1] - places.time[0]):
             yield Scale(False, 0.0, period, True), _OF_TIMES
