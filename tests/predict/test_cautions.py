@@ -143,13 +143,12 @@ def test_outliers_are_said_with_when_they_came_and_what_they_were():
 
 
 def test_restlessness_is_said_where_it_is_much():
-    axis = TimeAxis.of(pd.Series(pd.date_range("2024-01-01", periods=3, freq="h")))
-    hour = 3.6e12  # nanoseconds
+    axis = TimeAxis.of(pd.Series([1.0, 2.0]))
     assert list(restlessness_said("v", None, axis)) == []
     assert list(restlessness_said("v", Restlessness("values", np.inf, 1.5), axis)) == []
-    (said,) = restlessness_said("v", Restlessness("phases", 24 * hour, 6.7), axis)
+    (said,) = restlessness_said("v", Restlessness("phases", 24.0, 6.7), axis)
     assert said == (
-        "v: it varies up to 7 times as much at some times of the rhythm of 24 hours as at others, "
+        "v: it varies up to 7 times as much at some times of the rhythm of 24 as at others, "
         "and so do the bands."
     )
     (near,) = restlessness_said("v", Restlessness("values", np.inf, 2.2), axis)

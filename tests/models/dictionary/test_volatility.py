@@ -62,7 +62,7 @@ def test_what_is_restless_at_the_end_need_not_stay_so():
     ahead = Places(torch.tensor([290.0, 350.0, 1e6]).double(), torch.zeros(3).double())
     now, later, far = swing(ahead).tolist()
     assert now > 1.5 * later
-    assert abs(later - 1) < 0.2
+    assert abs(later - 1) < 0.3
     assert far == pytest.approx(1.0, abs=0.01)
 
 
