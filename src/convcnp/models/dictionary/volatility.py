@@ -38,10 +38,10 @@ class Places(NamedTuple):
 class Scale:
     """What a view looks along: times, the phases of a period, or values."""
 
-    of_values: bool
     low: float
     length: float
-    comes_round: bool
+    of_values: bool = False
+    comes_round: bool = False
 
     def share(self, places: Places) -> Float[Tensor, " m"]:
         """Return where places are, from zero to one."""
@@ -161,10 +161,10 @@ def _scales(
     places: Places, periods: Sequence[float], span: float
 ) -> Iterator[tuple[Scale, Sequence[float]]]:
     low, high = places.value.aminmax()
-    yield Scale(True, float(low), max(float(high - low), 1e-12), False), _OF_VALUES
+    yield Scale(float(low), max(float(high - low), 1e-12), of_values=True), _OF_VALUES
     if span > 0:
         # Half a span longer at both ends: what is restless now need not stay so.
-        yield Scale(False, -span / 2, 2 * span, False), [width / 2 for width in _OF_TIMES]
+        yield Scale(-span / 2, 2 * span), [width / 2 for width in _OF_TIMES]
     for period in periods:
         if _CYCLES * period <= float(places.time[-1] - places.time[0]):
-            yield Scale(False, 0.0, period, True), _OF_TIMES
+            yield Scale(0.0, period, comes_round=True), _OF_TIMES
