@@ -334,8 +334,7 @@ def coverage_key(level: float) -> str:
 
 def _log_normal(away: Tensor, stddev: Tensor) -> Tensor:
     """Return the log-density of a Gaussian at a distance from its mean."""
-    z = away / stddev
-    return torch.addcmul(-stddev.log() - 0.5 * math.log(2 * math.pi), z, z, value=-0.5)
+    return -0.5 * (away / stddev) ** 2 - stddev.log() - 0.5 * math.log(2 * math.pi)
 
 
 def _absolute_mean(mean: Tensor, stddev: Tensor) -> Tensor:
