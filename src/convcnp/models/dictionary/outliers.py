@@ -12,14 +12,13 @@ from torch import Tensor
 
 from convcnp.models.dictionary.components import Outliers
 from convcnp.models.dictionary.series import Series
-from convcnp.models.dictionary.windows import Fitted
+from convcnp.models.dictionary.windows import LONGEST, Fitted
 
 _FAR = 5.0  # deviations from what all others say of an observation
 _ASIDE = 2.0  # deviations, likewise, by which a neighbour bears it out
 _PRICE = math.log(100)  # nats: one in a hundred is an outlier, before anything is seen
 _MOST = 0.1  # of the observations: more are no outliers
 _FEWEST = 8  # observations, among which one can be told
-_LONGEST = 4608  # observations: among more, every look would take longer than all the rest
 _ROUNDS = 3  # without the largest, smaller ones are seen
 
 Again = Callable[[Series, Bool[Tensor, " n"]], Fitted]  # fits a series anew, given its outliers
@@ -34,7 +33,7 @@ def without_outliers(fitted: Fitted, again: Again) -> Fitted:
     """
     series = fitted.series
     found = torch.zeros(series.num_points, dtype=torch.bool)
-    for _ in range(_ROUNDS if _FEWEST <= series.num_points <= _LONGEST else 0):
+    for _ in range(_ROUNDS if _FEWEST <= series.num_points <= LONGEST else 0):
         away, deviation = fitted.left_out
         score = away / deviation
         new = (score.abs() > _FAR) & _alone(score) & ~found

@@ -32,7 +32,7 @@ _CORE, _MARGIN = 256, 160  # points of a window, and those it sees on either sid
 _WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come
-_LOOKED_AT = 18  # windows, up to which every observation is left out in turn
+LONGEST = 4608  # observations, up to which each is left out in turn: of more it would take too long
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,12 @@ class Fitted:
         found = LeftOut(*self.series.x.new_full((2, self.series.num_points), torch.nan))
         only, best = self._only(self.weighed.variants[torch.tensor([0])])
         every = windows(self.series.x)
-        for window in every if len(every) <= _LOOKED_AT else _spread(every):
+        for window in every if self.series.num_points <= LONGEST else _spread(every):
             part = self.series.part(window.start, window.stop)
             factors = only.factored(part)
             factor = factors.factor[best.entry[0]]
-            residual = torch.linalg.solve_triangular(factor.mT, factors.left(best).mT, upper=True)[
-                :, 0
-            ]
+            left = factors.left(best).mT  # (n, 1)
+            residual = torch.linalg.solve_triangular(factor.mT, left, upper=True)[:, 0]
             precision = torch.cholesky_inverse(factor).diagonal()
             own = torch.arange(window.start, window.stop)[window.share(part.x) >= 0.5]
             found.away[own] = (residual / precision)[own - window.start]
