@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.seasons import Seasons
 from convcnp.models.dictionary.series import Observations
 
 _PLANE = 2  # coordinates along which the mean is a line
@@ -22,10 +23,14 @@ _SMALL, _LEAST, _VECTOR = 88, 136, 8  # numbers
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the line of the mean is -1 and 1: the ends of a series, or of a region's sides."""
+    """What means are made of: a constant, lines, and waves where seasons are part of them.
+
+    The lines are -1 and 1 at the ends of a series, or of a region's sides.
+    """
 
     middle: Float[Tensor, " d"]
     half: Float[Tensor, " d"]
+    seasons: Seasons | None = None  # of every entry
 
     @classmethod
     def of(cls, series: Observations) -> Frame:
@@ -36,12 +41,30 @@ class Frame:
 
     def moved(self, by: Float[Tensor, ...]) -> Frame:
         """Return the frame for inputs that are seen from elsewhere."""
-        return Frame(self.middle - _coordinates(by[None])[0], self.half)
+        seasons = self.seasons and self.seasons.moved(float(by))
+        return Frame(self.middle - _coordinates(by[None])[0], self.half, seasons)
+
+    def some(self, entries: Int[Tensor, " k"]) -> Frame:
+        """Return the frame of some of the entries."""
+        return replace(self, seasons=self.seasons and self.seasons.some(entries))
+
+    @property
+    def num_waves(self) -> int:
+        """How many of the means are waves: they come last."""
+        return 0 if self.seasons is None else 2 * self.seasons.height.shape[1]
 
     def means(self, x: Float[Tensor, "n ..."]) -> Float[Tensor, "h n"]:
         """Return the constant and the lines at these inputs."""
         lines = (_coordinates(x) - self.middle.to(x)) / self.half.to(x)
         return torch.cat([torch.ones_like(lines[:, :1]), lines], 1).mT
+
+    def every(self, x: Float[Tensor, "n ..."]) -> Float[Tensor, "#e h n"]:
+        """Return all that means are made of, of every entry where that differs."""
+        means = self.means(x)[None]
+        if self.seasons is None:
+            return means
+        waves = self.seasons.waves(x)
+        return torch.cat([means.expand(len(waves), -1, -1), waves], 1)
 
 
 def _coordinates(x: Float[Tensor, "n ..."]) -> Float[Tensor, "n d"]:
@@ -56,11 +79,12 @@ class Bordered:
     """
 
     series: Observations
-    border: Float[Tensor, "n b"]  # means, then values
+    border: Float[Tensor, "#e n b"]  # means, then values
     num_means: int
+    num_waves: int  # among the means, the last
     lags: Float[Tensor, "l ..."]
     cells: Int[Tensor, " c"]  # the lag of every cell of the upper triangle
-    memory: Float[Tensor, "e c"]  # for the matrices of as many entries
+    memory: Float[Tensor, "o c"]  # for the matrices of as many entries at once
 
     @classmethod
     def of(cls, series: Observations, frame: Frame, at_once: int | None = None) -> Bordered:
@@ -69,15 +93,16 @@ class Bordered:
         Args:
             at_once: Entries that are factorised together; by default as many as are worth it.
         """
-        n, means = series.num_points, frame.means(series.x)
-        border = torch.cat([means, series.z]).mT
-        size = _aligned(n + border.shape[1])
+        n, means = series.num_points, frame.every(series.x)
+        border = torch.cat([means, series.z.expand(len(means), -1, -1)], 1).mT
+        size = _aligned(n + border.shape[2])
         pairs = torch.tril_indices(n, n)
         lags, lag = series.lags(pairs)
         cells = lag.new_zeros(size, size, dtype=torch.int32)
         cells[pairs[1], pairs[0]] = lag.int()
         memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
-        return cls(series, border, len(means), lags, cells.flatten(), memory)
+        num_means, num_waves = means.shape[1], frame.num_waves
+        return cls(series, border, num_means, num_waves, lags, cells.flatten(), memory)
 
     def factors(
         self, entries: Entries
@@ -88,24 +113,30 @@ class Bordered:
         """
         kernels, at_once = entries.kernels(self.lags), len(self.memory)
         size = math.isqrt(len(self.cells))
-        levels = zip(entries.kernel.split(at_once), entries.noise.split(at_once), strict=True)
-        for kernel, noise in levels:
+        borders = self.border.expand(len(entries), -1, -1)
+        parts = (part.split(at_once) for part in (entries.kernel, entries.noise, borders))
+        for kernel, noise, border in zip(*parts, strict=True):
             some, failed = self.memory[: len(kernel)], torch.empty(len(kernel), dtype=torch.int32)
             # One look-up for all cells, those below the diagonal as well, which nobody reads.
             torch.index_select(kernels.index_select(0, kernel), 1, self.cells, out=some)
             # What is an upper triangle by rows is a lower one by columns, as LAPACK wants it.
             matrix = some.view(-1, size, size).mT
-            self._complete(matrix, noise.to(matrix))
+            self._complete(matrix, noise.to(matrix), border)
             torch.linalg.cholesky_ex(matrix, out=(matrix, failed))
             yield matrix, failed
 
-    def _complete(self, matrix: Float[Tensor, "e s s"], noise: Float[Tensor, " e"]) -> None:
+    def _complete(
+        self,
+        matrix: Float[Tensor, "e s s"],
+        noise: Float[Tensor, " e"],
+        border: Float[Tensor, "e n b"],
+    ) -> None:
         """Add the noise, and the border."""
         n = self.series.num_points
         diagonal = matrix.diagonal(dim1=1, dim2=2)
         diagonal[:, :n] += noise[:, None] / self.series.count + self.series.extra
         diagonal[:, n:] = _BEYOND
-        matrix[:, n : n + self.border.shape[1], :n] = self.border.mT
+        matrix[:, n : n + border.shape[2], :n] = border.mT
 
 
 def _aligned(size: int) -> int:

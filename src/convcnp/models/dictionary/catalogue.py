@@ -18,6 +18,7 @@ from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Ent
 Base = tuple[int, float, float, float]  # shape, length scale, period, sharpness
 Kernel = dict[Base, float]  # weights that sum to one
 
+ENDLESS = 1e6  # gaps: a season that drifts over so many is exact
 _FEW = 8.0  # observations: of so many a period costs twice the logarithm of their number
 _HOLES = 2  # in the phases that are observed: nights, weekends
 _SEEN = 512  # observations that tell of phases
@@ -126,7 +127,7 @@ class Catalogue:
             yield {(MATERN12, 2 * drift * period, period, 0.0): 1.0}, self.noises[:-1]
         shapes = dict.fromkeys(min(sharpness, sharpest) for sharpness in self.sharpness)
         for sharpness, drift in product(shapes, self.drifts):
-            season = (EQ, min(drift * period, 1e6), period, sharpness)
+            season = (EQ, min(drift * period, ENDLESS), period, sharpness)
             levels = [(level, self.few_noises) for level in self.beside]
             for (shape, scale, share), noises in [*levels, (self.wandering, self.least_noises)]:
                 yield {season: 1 - share, _base(shape, scale): share}, noises
@@ -143,7 +144,7 @@ class Catalogue:
         for shapes, drift, share, (shape, scale, aside) in ways:
             ordered = shapes if first < second else reversed(shapes)
             seasons = [
-                (EQ, min(drift * period, 1e6), period, min(sharpness, limit))
+                (EQ, min(drift * period, ENDLESS), period, min(sharpness, limit))
                 for period, sharpness, limit in zip((first, second), ordered, sharpest, strict=True)
             ]
             rest = 1 - aside

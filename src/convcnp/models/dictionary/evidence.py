@@ -67,14 +67,14 @@ class Prior:
         """Return the logarithms of the trends, and of their shares."""
         return torch.tensor([self.trends, self.shares], dtype=torch.float64).log()
 
-    def precision(self, slopes: int) -> Float[Tensor, "t h h"]:
-        """Return what is known of the constant, which is nothing, and of so many slopes."""
-        return _precision(tuple(self.trends), slopes)
+    def precision(self, slopes: int, waves: int = 0) -> Float[Tensor, "t h h"]:
+        """Return what is known of the constant, which is nothing, of slopes, and of waves."""
+        return _precision(tuple(self.trends), slopes, waves)
 
 
 @lru_cache
-def _precision(trends: tuple[float, ...], slopes: int) -> Float[Tensor, "t h h"]:
-    known = [[0.0] + [tau**-2] * slopes for tau in trends]
+def _precision(trends: tuple[float, ...], slopes: int, waves: int) -> Float[Tensor, "t h h"]:
+    known = [[0.0] + [tau**-2] * slopes + [1.0] * waves for tau in trends]
     return torch.tensor(known, dtype=torch.float64).diag_embed()
 
 
@@ -100,10 +100,16 @@ class Summary:
     squares: Float[Tensor, "e r"]  # u'u
     freedom: float  # observations less one, for the constant
     log_volume: Float[Tensor, " r"]
+    num_waves: int  # among the means, the last
+
+    @property
+    def num_slopes(self) -> int:
+        """How many lines are among the means."""
+        return self.gram.shape[1] - 1 - self.num_waves
 
     def lines(self, prior: Prior) -> Lines:
         r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
-        precision = self.gram[:, None] + prior.precision(self.gram.shape[1] - 1)
+        precision = self.gram[:, None] + prior.precision(self.num_slopes, self.num_waves)
         estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
@@ -122,9 +128,8 @@ class Summary:
         lines = self.lines(prior)
         scale = (prior.rate + self.left_over(lines) / 2).log()
         trends, shares = prior.log_trends
-        slopes = self.gram.shape[1] - 1
         determinant = self.log_determinant[:, None] + _log_det(lines.precision)
-        determinant = (determinant + 2 * slopes * trends)[:, None]  # (e, 1, t)
+        determinant = (determinant + 2 * self.num_slopes * trends)[:, None]  # (e, 1, t)
         shape = prior.freedom + self.freedom / 2
         evidence = self.log_volume[:, None] - 0.5 * determinant - shape * scale + shares
         return evidence.nan_to_num(nan=-torch.inf, posinf=-torch.inf)
@@ -150,6 +155,7 @@ def pooled(summaries: Sequence[Summary], share: float = 1.0) -> Summary:
         *(total("log_determinant"), total("gram"), total("projected"), total("squares")),
         freedom=share * sum(each.freedom for each in summaries),
         log_volume=total("log_volume"),
+        num_waves=summaries[0].num_waves,
     )
 
 
@@ -215,7 +221,7 @@ def summarised(entries: Entries, bordered: Bordered) -> Summary:
 
 def _read(factor: Float[Tensor, "e s s"], bordered: Bordered) -> tuple[Tensor, Tensor]:
     """Copy the covariances' diagonals (e, n), and the whitened means and values (e, b, n)."""
-    n, count = bordered.border.shape
+    _, n, count = bordered.border.shape
     diagonal = factor.diagonal(dim1=1, dim2=2)[:, :n].clone()
     return diagonal, factor[:, n : n + count, :n].contiguous()
 
@@ -228,7 +234,7 @@ def _summary(
     log_determinant = (2 * diagonal.log_().sum(1)).masked_fill_(failed > 0, torch.inf)
     means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
     sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
-    return _with_repeats(log_determinant, *sums, entries, bordered.series)
+    return _with_repeats(log_determinant, *sums, entries, bordered)
 
 
 def _with_repeats(
@@ -237,13 +243,14 @@ def _with_repeats(
     projected: Tensor,
     squares: Tensor,
     entries: Entries,
-    series: Observations,
+    bordered: Bordered,
 ) -> Summary:
     r"""Add what repeated observations tell beyond their averages.
 
     An average of :math:`c` has noise :math:`\sigma^2 / c`; around it remain :math:`c - 1`
     differences of variance :math:`\sigma^2` each.
     """
+    series = bordered.series
     count = float(series.count.sum())
     if count > series.num_points:
         noise = entries.noise.to(squares)
@@ -254,6 +261,7 @@ def _with_repeats(
         *(log_determinant.double(), gram.double(), projected.double(), squares.double()),
         freedom=count - 1,
         log_volume=series.log_volume.double().sum(1),
+        num_waves=bordered.num_waves,
     )
 
 
@@ -317,14 +325,15 @@ def _conditioned(
 ) -> tuple[Tensor, Tensor]:
     """Return mean and variance of chosen variants, given with their places among `used`."""
     chosen, place = within
-    some, h = entries[used], frame.means(at)
+    some, h = entries[used], frame.some(used).every(at)  # (u, h, m)
     across = series.across(some, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, h, m)
     precision = found.lines.precision[chosen.entry, chosen.trend]
     unsure = (rest[place] * _solved(precision, rest[place])).sum(1)  # (c, m)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
-    variance = (1 - explained).clamp(min=0) + some.noise[:, None]
+    variance = (some.variance[:, None] - explained).clamp(min=0) + some.noise[:, None]
     estimate = found.line(chosen)[:, None]  # (c, 1, h)
-    mean = (estimate @ h + found.left(chosen)[:, None] @ whitened[place])[:, 0]
+    mean = estimate @ (h if len(h) == 1 else h[place])
+    mean = (mean + found.left(chosen)[:, None] @ whitened[place])[:, 0]
     return mean, variance[place] + unsure

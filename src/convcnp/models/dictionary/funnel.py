@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -13,7 +13,8 @@ from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.evidence import Prior, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.search import searched
+from convcnp.models.dictionary.search import Evidence, searched, with_exact_seasons
+from convcnp.models.dictionary.seasons import apart
 from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
@@ -56,26 +57,26 @@ class Funnel:
     ) -> Entries:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         last = self._last(series)
-        for kept, parts in (
-            (max(self.kept_first, last), series.stretches(self.first)),
-            (last, series.spread(self.second)),
-        ):
-            if kept < len(entries):
-                score = ranked(entries, parts, frame, prior)
-                entries = entries[best(score, entries.family, kept)]
+        kept = max(self.kept_first, last)
+        if kept < len(entries):
+            score = ranked(entries, series.stretches(self.first), frame, prior)
+            entries = entries[best(score, entries.family, kept)]
+        # A stretch is too short to tell a season that is exact from one that drifts: all are not.
+        if series.is_in_parts:
+            entries = with_exact_seasons(entries)
+        if last < len(entries):
+            score = evidence_on(series.spread(self.second), frame, prior)(entries)
+            entries = entries[best(score, entries.family, last)]
         if sampling is None or not self.rounds:
             return entries
 
-        screened = [screen(part, frame) for part in series.spread(self.searching)]
-
-        def evidence(some: Entries) -> Float[Tensor, " e"]:
-            return pooled_score(some, screened, prior)
-
+        parts = series.spread(self.searching)
+        evidence = evidence_on(parts, frame, prior)
         score = evidence(entries)
         entries, score = searched(entries, score, evidence, sampling, self.rounds, self.leading)
         chosen_last = best(score, entries.family, last)
         entries, score = entries[chosen_last], score[chosen_last]
-        if [part.series.num_points for part in screened] != [series.num_points]:
+        if [part.num_points for part in parts] != [series.num_points]:
             return entries
         return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
 
@@ -90,6 +91,20 @@ def ranked(
 ) -> Float[Tensor, " e"]:
     """Return every entry's evidence on parts of the series, in single precision."""
     return pooled_score(entries, [screen(part, frame) for part in parts], prior)
+
+
+def evidence_on(parts: Sequence[Observations], frame: Frame, prior: Prior) -> Evidence:
+    """Return what weighs entries on parts of a series, whose exact seasons are the same in all."""
+    alone = [screen(part, frame) for part in parts]
+
+    def evidence(entries: Entries) -> Float[Tensor, " e"]:
+        beside, seasons = apart(entries) if len(parts) > 1 else (entries, None)
+        if seasons is None:
+            return pooled_score(entries, alone, prior)
+        shared = replace(frame, seasons=seasons)
+        return pooled_score(beside, [screen(part, shared) for part in parts], prior)
+
+    return evidence
 
 
 def pooled_score(entries: Entries, parts: Sequence[Bordered], prior: Prior) -> Float[Tensor, " e"]:

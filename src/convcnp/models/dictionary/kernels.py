@@ -120,6 +120,11 @@ class Entries:
     def __len__(self) -> int:
         return len(self.kernel)
 
+    @property
+    def variance(self) -> Float[Tensor, " e"]:
+        """Return the variance of every entry without its noise."""
+        return self.weights.sum(1)[self.kernel]
+
     def __getitem__(self, chosen: Tensor) -> Entries:
         """Take some of the entries, with the kernels and bases that they need."""
         kernels, kernel = self.kernel[chosen].unique(return_inverse=True)

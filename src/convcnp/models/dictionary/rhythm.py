@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.models.base import Restlessness
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.periodogram import without
+from convcnp.models.dictionary.series import Series
 from convcnp.models.dictionary.volatility import Places, Volatility, volatility
 from convcnp.models.dictionary.windows import Fitted, windows
 
@@ -84,27 +85,48 @@ def explained(fitted: Fitted) -> dict[float, float]:
     without noise a rhythm that drifts would explain anything. Of outliers nothing is to be
     explained. Periods too near to each other to be told apart are one: the heaviest entry's.
     """
-    every = windows(fitted.series.x)
+    whole, weighed = fitted.series, fitted.weighed
+    every = windows(whole.x)
     middle = every[len(every) // 2]
-    series = fitted.series.part(middle.start, middle.stop)
-    found = fitted.factored(series)
-    variants = fitted.weighed.variants
-    factor, left = found.factor[variants.entry], found.left(variants)[..., None]
-    strength = torch.linalg.solve_triangular(factor.mT, left, upper=True)  # (c, n, 1)
-    typical = ~torch.isin(series.x, series.x.new_tensor(fitted.outliers.times))
-    beside_line = without((series.x - series.x[0])[typical], series.z[:, typical])
-    total = beside_line.var(1, correction=0).clamp(min=1e-12)[variants.form]
+    series = whole.part(middle.start, middle.stop)
+    found, chosen = fitted.factored(series), weighed.variants
+    strength = torch.linalg.solve_triangular(
+        found.factor[chosen.entry].mT, found.left(chosen)[..., None], upper=True
+    )  # (c, n, 1)
+    total = _beside_line(whole, fitted).var(1, correction=0).clamp(min=1e-12)[chosen.form]
+    typical = _typical(series, fitted)
     shares = {}
     for alike in _told_apart(_periods(fitted), series.span):
         # What does not come round is no rhythm: a cosine of a long period is a slow change.
-        if alike[0] > min(fitted.series.span / _CYCLES, series.span):
+        if alike[0] > whole.span / _CYCLES:
             continue
-        own, chosen = only(fitted.entries, alike), fitted.entries.kernel[variants.entry]
-        kernel = series.across(own, series.x)[chosen]
-        part = (kernel @ strength)[:, typical, 0].var(1, correction=0) / total  # (c,)
-        comes_round = _after_a_period(own, alike[0])[chosen]
-        shares[alike[0]] = float((fitted.weighed.weight * part.clamp(max=1) * comes_round).sum())
+        part = _of_waves(fitted, found.line(chosen), alike)
+        if alike[0] <= series.span:
+            own, kernel = only(fitted.beside, alike), fitted.beside.kernel[chosen.entry]
+            drifting = (series.across(own, series.x)[kernel] @ strength)[:, typical, 0]
+            part = part + drifting.var(1, correction=0) * _after_a_period(own, alike[0])[kernel]
+        shares[alike[0]] = float((weighed.weight * (part / total).clamp(max=1)).sum())
     return shares
+
+
+def _typical(series: Series, fitted: Fitted) -> Bool[Tensor, " n"]:
+    return ~torch.isin(series.x, series.x.new_tensor(fitted.outliers.times))
+
+
+def _beside_line(series: Series, fitted: Fitted) -> Float[Tensor, "r k"]:
+    typical = _typical(series, fitted)
+    return without((series.x - series.x[0])[typical], series.z[:, typical])
+
+
+def _of_waves(
+    fitted: Fitted, line: Float[Tensor, "c h"], periods: list[float]
+) -> Float[Tensor, " c"]:
+    """Return the variance of the exact seasons of some periods, where the mean has them."""
+    seasons, entry = fitted.frame.seasons, fitted.weighed.variants.entry
+    if seasons is None:
+        return line.new_zeros(len(line))
+    heights = line[:, -fitted.frame.num_waves :]
+    return seasons.some(entry).variance(heights, heights.new_tensor(periods))
 
 
 def _after_a_period(entries: Entries, period: float) -> Float[Tensor, " k"]:

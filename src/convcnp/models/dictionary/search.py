@@ -17,6 +17,7 @@ from convcnp.models.dictionary.variations import (
     moved_periods,
     put_together,
     variations,
+    without_drift,
 )
 
 Evidence = Callable[[Entries], Tensor]
@@ -101,3 +102,10 @@ def searched(
     different = list({key: i for i, key in enumerate(pool.keys)}.values())
     found = put_together([pool.found[i] for i in different])
     return found, torch.tensor([pool.score[i] for i in different], dtype=torch.float64)
+
+
+def with_exact_seasons(entries: Entries) -> Entries:
+    """Add to every entry with seasons that drift the same one with seasons that do not."""
+    found = items(entries)
+    every = {each.key: each for each in [*found, *map(without_drift, found)]}
+    return put_together(list(every.values()))

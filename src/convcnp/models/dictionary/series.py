@@ -20,7 +20,7 @@ _FINEST = 31  # a lattice may be this many times finer than its smallest gap: da
 _ON_LATTICE = 1e-6  # of a step
 _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
 _RUNS = 3  # of contiguous points, that together stand for a series
-_SEEN = 576  # points of a long series that runs are taken from: its windows see no more
+SEEN = 576  # points at most that one model sees: a longer series has windows
 _NARROW = 1.02  # largest over smallest value: below, the logarithm is a straight line
 _WIDE = 3.0  # likewise: below, a logarithm with a shift is next to one without
 _ENOUGH = 8  # observations: of fewer a shift would tell too much
@@ -118,6 +118,11 @@ class Observations(ABC):
     def stretches(self: _Own, points: int) -> list[_Own]:
         """Return near places from the middle, of many places from several regions."""
 
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether there are so many places that no model sees all of them at once."""
+        return False
+
     def spread(self: _Own, points: int) -> list[_Own]:
         """Return places that tell of the whole, near ones among them."""
         return self.stretches(points)
@@ -186,6 +191,11 @@ class Series(Observations):
         starts = [max(int((i + 0.5) * length - points / 2), 0) for i in range(regions)]
         return [self.part(start, start + points) for start in starts]
 
+    @property
+    def is_in_parts(self) -> bool:
+        """Whether the series is longer than its windows."""
+        return self.num_points > SEEN
+
     def spread(self, points: int) -> list[Series]:
         """Return short runs of points from all over the series, to be seen together.
 
@@ -194,7 +204,7 @@ class Series(Observations):
         """
         if self.num_points < _LONG:
             return [self._runs(points)]
-        pairs = zip(self.stretches(points), self.stretches(_SEEN), strict=True)
+        pairs = zip(self.stretches(points), self.stretches(SEEN), strict=True)
         return [far._runs(points) if i % 2 else near for i, (near, far) in enumerate(pairs)]
 
     def _runs(self, points: int) -> Series:

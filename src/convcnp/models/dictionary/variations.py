@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from convcnp.models.dictionary.catalogue import Base, Kernel, Sampling, assembled
-from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.catalogue import ENDLESS, Base, Kernel, Sampling, assembled
+from convcnp.models.dictionary.kernels import EQ, Entries
 
 # Factors of one step; a period's is in cycles over the series, of which a resolved peak is one.
 _SCALE, _SHARPNESS, _ODDS, _NOISE, _CYCLES = 1.6, 1.8, 2.0, 2.5, 0.1
 _MOVES = (0.5, 1.5, 3.0)  # steps of a period, before all else
 _PRICE = 2.0  # nats, of moving a period
-_ENDLESS = 1e6  # gaps: longer ones are exact, and stay so
 _FARTHEST = 1.5  # steps at once, where all numbers are changed together
 _PARTS = 4  # of a step
 _FLAT = 0.02  # nats: a number that changes less than this is left alone
@@ -68,7 +67,7 @@ def numbers(item: Item) -> list[Number]:
     """Return what can be changed in an entry: noise, lengths, sharpness, shares and periods."""
     found = [Number("noise")]
     for place, (_, scale, period, sharpness) in enumerate(item.kernel):
-        found += [Number("length", place)] if scale < _ENDLESS else []
+        found += [Number("length", place)] if scale < ENDLESS else []
         found += [Number("sharpness", place)] if period < math.inf and sharpness > 0 else []
         found += [Number("period", place)] if period < math.inf else []
         found += [Number("odds", place)] if place else []  # shares sum to one
@@ -113,6 +112,16 @@ def moved_periods(item: Item, sampling: Sampling) -> list[Item]:
 def variations(item: Item, sampling: Sampling) -> list[Item]:
     """Return the entry with one number changed, down and up, for each of its numbers in turn."""
     return [changed(item, {n: step}, sampling) for n in numbers(item) for step in (-1.0, 1.0)]
+
+
+def without_drift(item: Item) -> Item:
+    """Return the entry with its seasons exact; a rhythm that a rough envelope damps is none."""
+    parts: Kernel = {}
+    for (shape, scale, period, sharpness), weight in item.kernel.items():
+        drifts = shape == EQ and period < math.inf
+        base = (shape, ENDLESS if drifts else scale, period, sharpness)
+        parts[base] = parts.get(base, 0.0) + weight
+    return item._replace(kernel=parts)
 
 
 def improved(item: Item, here: float, around: Iterable[float], sampling: Sampling) -> Item:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.models.dictionary.bordered import Bordered, Frame
@@ -25,13 +25,16 @@ from convcnp.models.dictionary.evidence import (
 )
 from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.series import Series
+from convcnp.models.dictionary.seasons import apart
+from convcnp.models.dictionary.series import SEEN, Series
 from convcnp.models.dictionary.volatility import CALM, Places, Volatility
 
-_CORE, _MARGIN = 256, 160  # points of a window, and those it sees on either side
-_WHOLE = _CORE + 2 * _MARGIN  # up to so many points there is one window
+_MARGIN = 160  # points that a window sees on either side of its own
+_CORE = SEEN - 2 * _MARGIN
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come
+_TELLING = 32  # and what its seasons are
+_GOLDEN = (5**0.5 - 1) / 2
 LONGEST = 4608  # observations, up to which each is left out in turn: of more it would take too long
 
 
@@ -62,7 +65,7 @@ class Window:
 
 def windows(x: Float[Tensor, " n"]) -> list[Window]:
     """Cut a series into windows that overlap, one if it is short; at seams they blend."""
-    if len(x) <= _WHOLE:
+    if len(x) <= SEEN:
         return [Window(0, len(x), None, None)]
     cores = round(len(x) / _CORE)
     edges = [round(i * len(x) / cores) for i in range(cores + 1)]
@@ -87,10 +90,16 @@ class LeftOut(NamedTuple):
 
 @dataclass(frozen=True)
 class Fitted:
-    """The entries that explain a series, their weights, and their scales."""
+    """The entries that explain a series, their weights, and their scales.
+
+    Of a long series, exact seasons are part of the mean, which is the same in all windows; `beside`
+    is what is left of the entries then, and windows tell on their own.
+    """
 
     series: Series
     entries: Entries
+    beside: Entries
+    frame: Frame
     prior: Prior
     weighed: Chosen
     variance: Float[Tensor, " c"]  # squared scale of each chosen variant
@@ -142,7 +151,7 @@ class Fitted:
         found = LeftOut(*self.series.x.new_full((2, self.series.num_points), torch.nan))
         only, best = self._only(self.weighed.variants[torch.tensor([0])])
         every = windows(self.series.x)
-        for window in every if self.series.num_points <= LONGEST else _spread(every):
+        for window in every if self.series.num_points <= LONGEST else _spread(every, _WEIGHING):
             part = self.series.part(window.start, window.stop)
             factors = only.factored(part)
             factor = factors.factor[best.entry[0]]
@@ -156,44 +165,52 @@ class Fitted:
 
     def factored(self, part: Series) -> Factored:
         """Return the factors of a stretch, which has the mean of the whole series."""
-        frame = Frame.of(self.series)
-        return self.whole or factored(self.entries, part, frame, self.prior, self.lines)
+        return self.whole or factored(self.beside, part, self.frame, self.prior, self.lines)
+
+    def some(self, entries: Int[Tensor, " k"]) -> Fitted:
+        """Return the fitted series with the numbers of some entries alone."""
+        return replace(
+            self,
+            entries=self.entries[entries],
+            beside=self.beside[entries],
+            frame=self.frame.some(entries),
+            lines=Lines(self.lines.precision[entries], self.lines.estimate[entries]),
+        )
 
     def _only(self, best: Variants) -> tuple[Fitted, Variants]:
         """Leave out all entries but the best, if every window would factorise them again."""
         if self.whole is not None:
             return self, best
-        lines = Lines(self.lines.precision[best.entry], self.lines.estimate[best.entry])
-        only = replace(self, entries=self.entries[best.entry], lines=lines)
-        return only, replace(best, entry=torch.zeros_like(best.entry))
+        return self.some(best.entry), replace(best, entry=torch.zeros_like(best.entry))
 
     def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
         part = self.series.part(window.start, window.stop)
-        frame = Frame.of(self.series)
         found = self.factored(part)
         variants = self.weighed.variants
-        mean, variance = posterior(found, self.entries, part, frame, at, variants)
+        mean, variance = posterior(found, self.beside, part, self.frame, at, variants)
         return mean, (variance * self.variance[:, None]).sqrt()
 
 
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
     """Choose and weigh entries by their evidence on the series."""
-    chosen_entries = funnel(entries, series, Frame.of(series), prior, series.sampling)
-    return weigh(series, chosen_entries, prior)
+    found = funnel(entries, series, Frame.of(series), prior, series.sampling)
+    return weigh(series, found, prior)
 
 
 def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
     """Weigh all of some entries by their evidence on the series."""
-    frame = Frame.of(series)
-    every = _spread(windows(series.x))
-    whole = factored(entries, series, frame, prior) if len(every) == 1 else None
-    summary = whole.summary if whole else _of_all(every, entries, series, frame)
+    beside, frame = entries, Frame.of(series)
+    if series.is_in_parts:
+        beside, seasons = apart(entries)
+        frame = replace(frame, seasons=seasons)
+    whole = None if series.is_in_parts else factored(beside, series, frame, prior)
+    summary = whole.summary if whole else _pooled(_WEIGHING, beside, series, frame)
     score = summary.log_evidence(prior) + entries.log_prior[:, None, None]
     weighed = chosen(score)
     variants = weighed.variants
     return _with_used(
         Fitted(
-            *(series, entries, prior, weighed),
+            *(series, entries, beside, frame, prior, weighed),
             summary.variance(prior)[variants.entry, variants.form, variants.trend],
             2 * prior.freedom + summary.freedom,
             summary.lines(prior),
@@ -203,15 +220,17 @@ def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
     )
 
 
-def _spread(every: list[Window]) -> list[Window]:
-    """Return some of the windows, evenly spread."""
-    if len(every) <= _WEIGHING:
+def _spread(every: list[Window], most: int) -> list[Window]:
+    """Return some of the windows, evenly spread, but not so evenly that a season keeps step."""
+    if len(every) <= most:
         return every
-    return [every[round(i * (len(every) - 1) / (_WEIGHING - 1))] for i in range(_WEIGHING)]
+    first = sorted(i * _GOLDEN % 1 for i in range(most))
+    return [every[int(share * len(every))] for share in first]
 
 
-def _of_all(every: list[Window], entries: Entries, series: Series, frame: Frame) -> Summary:
-    """Pool windows; what lies in two of them counts once."""
+def _pooled(most: int, entries: Entries, series: Series, frame: Frame) -> Summary:
+    """Pool so many windows; what lies in two of them counts once."""
+    every = _spread(windows(series.x), most)
     parts = [series.part(window.start, window.stop) for window in every]
     seen = sum(part.num_points for part in parts)
     summaries = [summarised(entries, Bordered.of(part, frame)) for part in parts]
@@ -219,11 +238,17 @@ def _of_all(every: list[Window], entries: Entries, series: Series, frame: Frame)
 
 
 def _with_used(fitted: Fitted) -> Fitted:
-    """Leave out the entries that no chosen pair needs: windows need not factorise them."""
+    """Leave out the entries that no chosen pair needs: windows need not factorise them.
+
+    What is left of seasons is told by more of the windows than could weigh all entries.
+    """
     if fitted.whole is not None:
         return fitted
     variants = fitted.weighed.variants
     used, entry = variants.entry.unique(return_inverse=True)
     weighed = replace(fitted.weighed, variants=replace(variants, entry=entry))
-    lines = Lines(fitted.lines.precision[used], fitted.lines.estimate[used])
-    return replace(fitted, entries=fitted.entries[used], weighed=weighed, lines=lines)
+    found = replace(fitted.some(used), weighed=weighed)
+    if found.frame.seasons is None:
+        return found
+    summary = _pooled(_TELLING, found.beside, found.series, found.frame)
+    return replace(found, lines=summary.lines(found.prior))
