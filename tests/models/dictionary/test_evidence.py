@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ import torch
 from torch import Tensor
 
 from convcnp.errors import SettingError
-from convcnp.models.dictionary.bordered import Frame
+from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.catalogue import Catalogue, assembled, entries_for
 from convcnp.models.dictionary.evidence import (
     Prior,
@@ -14,6 +15,7 @@ from convcnp.models.dictionary.evidence import (
     factored,
     pooled,
     posterior,
+    summarised,
 )
 from convcnp.models.dictionary.kernels import EQ, MATERN32
 from convcnp.models.dictionary.series import Series, prepared
@@ -156,6 +158,26 @@ def test_pooled_stretches_share_one_scale():
     both = pooled(summaries)
     torch.testing.assert_close(both.squares, summaries[0].squares + summaries[1].squares)
     assert both.freedom == 38
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_stretches_that_are_given_what_lies_before_add_up_to_the_whole(at_once):
+    """Repeated times count where they are told; no constant is taken off twice."""
+    plain = observed(40)
+    x = torch.cat([plain.x, plain.x[5:30:7]])
+    series = prepared(x, torch.cat([plain.z[0], plain.z[0, 5:30:7] + 0.1]))
+    entries = assembled([({(MATERN32, 4.0, math.inf, 0.0): 1.0}, (0.1, 0.3))], [0.0], [0])
+    frame, prior = Frame.of(series), Prior()
+    together = summarised(entries, Bordered.of(series, frame))
+    edges = [0, 40] if at_once else [0, 13, 25, 40]
+    told = [
+        summarised(entries, Bordered.of(series.part(0, stop), frame, given=start))
+        for start, stop in pairwise(edges)
+    ]
+    found = pooled(told)
+    assert found.freedom == together.freedom
+    torch.testing.assert_close(found.log_evidence(prior), together.log_evidence(prior))
+    torch.testing.assert_close(found.lines(prior).estimate, together.lines(prior).estimate)
 
 
 def test_a_steep_line_beside_a_small_season_is_believed():

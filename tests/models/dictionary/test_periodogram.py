@@ -102,5 +102,14 @@ def test_noise_around_a_sine_is_no_longer_season():
         assert find_periods(x, y, 1.0)[0] == pytest.approx(12, rel=0.01)
 
 
+def test_a_period_of_many_points_is_told_by_all_of_them():
+    """The middle tells the frequency to hundredths of a cycle: the whole has 25 times as many."""
+    x = times(100_000, irregular=False)
+    noise = torch.randn(len(x), dtype=x.dtype, generator=torch.Generator().manual_seed(0))
+    y = (0.5 * torch.sin(2 * math.pi * x / 37.3) + noise)[None]
+    cycles = [len(x) / period for period in find_periods(x, y, 1.0)]
+    assert cycles[0] == pytest.approx(len(x) / 37.3, abs=0.1)
+
+
 def test_a_few_points_have_no_period():
     assert find_periods(times(7), noisy(times(7), 3.0), None) == []

@@ -1,10 +1,17 @@
+import math
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
 
 from convcnp.core.task import Task
+from convcnp.models.dictionary.catalogue import assembled
+from convcnp.models.dictionary.evidence import Prior
+from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.model import GaussianProcessDictionary
-from convcnp.models.dictionary.windows import windows
+from convcnp.models.dictionary.series import prepared
+from convcnp.models.dictionary.windows import weigh, windows
 
 
 def long_series(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -36,32 +43,59 @@ def test_predictions_do_not_jump_at_a_seam():
     x, y = long_series(900)
     model = GaussianProcessDictionary()
     fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))
-    for window in windows(fitted.series.x)[:-1]:
+    for window in fitted.windows[:-1]:
         for edge in window.fall:
             at = torch.tensor([edge - 1e-7, edge + 1e-7]).double()
             mean, scale = fitted.predict(at)
             assert ((mean[:, 0] - mean[:, 1]).abs() < 1e-3 * scale[:, 0]).all()
 
 
-def rough(n: int = 700) -> tuple[np.ndarray, np.ndarray]:
+def kinds(n: int = 1000) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     rng = np.random.default_rng(2)
-    return np.arange(float(n)), 0.3 * np.cumsum(rng.standard_normal(n)) + rng.standard_normal(n)
+    hours, noise = np.arange(float(n)), rng.standard_normal(n)
+    phase = np.cumsum(0.05 * rng.standard_normal(n))
+    is_weekend = (hours // 24) % 7 >= 5
+    return {
+        "a walk": (hours, 0.3 * np.cumsum(rng.standard_normal(n)) + noise),
+        "a season and a walk": long_series(n),
+        "a year": (hours, np.sin(2 * np.pi * hours / 365) + 0.5 * noise),
+        "days and weeks": (hours, np.sin(2 * np.pi * hours / 24) + is_weekend + 0.2 * noise),
+        "a rhythm that drifts": (hours, np.sin(2 * np.pi * hours / 30 + phase) + 0.3 * noise),
+        "noise": (hours, noise),
+    }
 
 
-# A season is known better from the whole series than from any window: that is not the seam's doing.
-@pytest.mark.parametrize(
-    "values, average, largest", [(rough(), 0.01, 0.05), (long_series(700), 0.04, 0.1)]
-)
-def test_windows_predict_nearly_what_the_whole_would(monkeypatch, values, average, largest):
-    x, y = values
+@pytest.mark.parametrize("kind", kinds())
+def test_windows_agree_with_each_other_and_with_the_whole(monkeypatch, kind):
+    x, y = kinds()[kind]
     task = Task.from_arrays(x, y, x[:-1] + 0.4)
     model = GaussianProcessDictionary()
     cut = model(task)
-    monkeypatch.setattr("convcnp.models.dictionary.windows._WHOLE", 10_000)
+    fitted = model.fit(torch.from_numpy(x), torch.from_numpy(y))
+    weight = fitted.weighed.weight
+    for before, after in pairwise(fitted.windows):
+        at = torch.linspace(*before.fall, 33).double()
+        (one, deviation), (other, _) = (fitted.alone(each, at) for each in (before, after))
+        assert ((weight @ (one - other)).abs() < 0.05 * (weight @ deviation)).all()
+    monkeypatch.setattr("convcnp.models.dictionary.windows.SEEN", 10_000)
     whole = model(task)
     away = (cut.mean - whole.mean).abs() / whole.stddev
-    assert away.mean() < average
-    assert away.max() < largest
+    assert away.mean() < 0.02
+    assert away.max() < 0.1
+
+
+def test_windows_are_wider_where_they_would_not_agree():
+    """A level that changes this slowly is told by observations that lie far apart."""
+    x = torch.arange(2000).double()
+    series = prepared(x, torch.randn(2000, generator=torch.Generator().manual_seed(0)))
+
+    def widest(length_scale: float, noise: float) -> int:
+        entry = assembled([({(EQ, length_scale, math.inf, 0.0): 1.0}, (noise,))], [0.0], [0])
+        found = weigh(series, entry, Prior()).windows
+        return max(window.stop - window.start for window in found)
+
+    assert widest(5.0, 1.0) < 600
+    assert 800 < widest(150.0, 30.0) < 1300
 
 
 def test_a_long_series_is_shifted_and_reordered_without_a_trace():

@@ -85,9 +85,12 @@ class Bordered:
     lags: Float[Tensor, "l ..."]
     cells: Int[Tensor, " c"]  # the lag of every cell of the upper triangle
     memory: Float[Tensor, "o c"]  # for the matrices of as many entries at once
+    given: int = 0  # observations at the start, of which only what they say of the others counts
 
     @classmethod
-    def of(cls, series: Observations, frame: Frame, at_once: int | None = None) -> Bordered:
+    def of(
+        cls, series: Observations, frame: Frame, at_once: int | None = None, given: int = 0
+    ) -> Bordered:
         """Border the covariances of some observations.
 
         Args:
@@ -102,7 +105,7 @@ class Bordered:
         cells[pairs[1], pairs[0]] = lag.int()
         memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
         num_means, num_waves = means.shape[1], frame.num_waves
-        return cls(series, border, num_means, num_waves, lags, cells.flatten(), memory)
+        return cls(series, border, num_means, num_waves, lags, cells.flatten(), memory, given)
 
     def factors(
         self, entries: Entries

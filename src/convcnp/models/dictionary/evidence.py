@@ -229,7 +229,9 @@ def _read(factor: Float[Tensor, "e s s"], bordered: Bordered) -> tuple[Tensor, T
 def _summary(
     entries: Entries, bordered: Bordered, diagonal: Tensor, failed: Tensor, whitened: Tensor
 ) -> Summary:
-    """Sum up what the factors say."""
+    """Sum up what the factors say: rows that come later are given those before."""
+    given = bordered.given
+    diagonal, whitened = diagonal[:, given:], whitened[:, :, given:]
     # What has no factor has no evidence.
     log_determinant = (2 * diagonal.log_().sum(1)).masked_fill_(failed > 0, torch.inf)
     means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
@@ -250,17 +252,18 @@ def _with_repeats(
     An average of :math:`c` has noise :math:`\sigma^2 / c`; around it remain :math:`c - 1`
     differences of variance :math:`\sigma^2` each.
     """
-    series = bordered.series
-    count = float(series.count.sum())
-    if count > series.num_points:
+    series, given = bordered.series, bordered.given
+    counts = series.count[given:]
+    count = float(counts.sum())
+    if count > len(counts):
         noise = entries.noise.to(squares)
-        again = (count - series.num_points) * noise.log() + series.count.log().sum()
+        again = (count - len(counts)) * noise.log() + counts.log().sum()
         log_determinant = log_determinant + again
-        squares = squares + series.scatter.sum(1) / noise[:, None]
+        squares = squares + series.scatter[:, given:].sum(1) / noise[:, None]
     return Summary(
         *(log_determinant.double(), gram.double(), projected.double(), squares.double()),
-        freedom=count - 1,
-        log_volume=series.log_volume.double().sum(1),
+        freedom=count - 1 if given == 0 else count,
+        log_volume=series.log_volume[:, given:].double().sum(1),
         num_waves=bordered.num_waves,
     )
 

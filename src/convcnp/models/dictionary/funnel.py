@@ -58,12 +58,12 @@ class Funnel:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         last = self._last(series)
         kept = max(self.kept_first, last)
-        if kept < len(entries):
+        if series.is_in_parts:
+            # No stretch tells a season's shape, or whether it drifts: all are seen with the whole.
+            entries = with_exact_seasons(entries)
+        elif kept < len(entries):
             score = ranked(entries, series.stretches(self.first), frame, prior)
             entries = entries[best(score, entries.family, kept)]
-        # A stretch is too short to tell a season that is exact from one that drifts: all are not.
-        if series.is_in_parts:
-            entries = with_exact_seasons(entries)
         if last < len(entries):
             score = evidence_on(series.spread(self.second), frame, prior)(entries)
             entries = entries[best(score, entries.family, last)]

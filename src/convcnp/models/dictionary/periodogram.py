@@ -8,12 +8,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from convcnp.models.dictionary.series import scattered
+
 _PER_RESOLVED = 8  # frequencies per 1 / span
 _FASTEST = 0.48  # cycles per gap: just below what a regular series can tell
 _SLOWEST = 0.8  # cycles in the series
 _CYCLES = 4096.0  # in the series at most: clusters a century apart must not need longer sums
 _PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
 _LONGEST = 4096  # points; of a longer series the middle is searched
+_LONGER = 4  # times as long is the next stretch on which a period is looked at, more closely
 _RIDGE = 1e-9  # keeps least squares solvable where waves agree on all times
 _WIDTH = 0.5  # in 1 / span: half of how wide a peak is
 _HARMONICS = 6  # of a season's shape, in looking for its period
@@ -118,6 +121,7 @@ def find_periods(
     """
     if len(x) < 8:
         return []
+    whole, values = x, z
     middle = slice(max((len(x) - _LONGEST) // 2, 0), (len(x) + _LONGEST) // 2)
     x, z = x[middle] - x[middle][0], z[:, middle]
     spectrum = Periodogram(x, step)
@@ -140,7 +144,23 @@ def find_periods(
         highest = highest if highest != first else next_highest
     if highest not in found:
         found.append(highest)
-    return [1 / frequency for frequency in found]
+    return [1 / frequency for frequency in _followed(whole, values, found)]
+
+
+def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
+    """Refine frequencies on ever longer stretches, of which as many points are seen.
+
+    What a stretch tells of a frequency is too little for one several times as long.
+    """
+    points = _LONGEST
+    while points < len(x):
+        points = min(_LONGER * points, len(x))
+        some = torch.tensor(scattered(_LONGEST, points)) + (len(x) - points) // 2
+        times, rest = x[some] - x[some[0]], z[:, some]
+        for i, frequency in enumerate(found):
+            found[i] = _refined(times, rest, frequency, float(times[-1]))
+            rest = without(times, rest, found[i])
+    return found
 
 
 def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:

@@ -15,7 +15,7 @@ from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.periodogram import without
 from convcnp.models.dictionary.series import Series
 from convcnp.models.dictionary.volatility import Places, Volatility, volatility
-from convcnp.models.dictionary.windows import Fitted, windows
+from convcnp.models.dictionary.windows import Fitted
 
 _EXACT = 1000.0  # periods over which a rhythm may drift and still be called exact
 _RESOLVED = 0.5  # cycles in the series
@@ -86,8 +86,7 @@ def explained(fitted: Fitted) -> dict[float, float]:
     explained. Periods too near to each other to be told apart are one: the heaviest entry's.
     """
     whole, weighed = fitted.series, fitted.weighed
-    every = windows(whole.x)
-    middle = every[len(every) // 2]
+    middle = fitted.windows[len(fitted.windows) // 2]
     series = whole.part(middle.start, middle.stop)
     found, chosen = fitted.factored(series), weighed.variants
     strength = torch.linalg.solve_triangular(

@@ -68,8 +68,9 @@ def apart(entries: Entries) -> tuple[Entries, Seasons | None]:
     padded = torch.tensor(
         [waves + [(0.0, 1.0, 1.0)] * (most - len(waves)) for waves in found], dtype=torch.float64
     )
+    height, period, number = padded[entries.kernel].unbind(-1)
     rest = replace(entries, weights=entries.weights - weights)
-    return rest, Seasons(*padded[entries.kernel].unbind(-1))
+    return rest, Seasons(height, period, number)
 
 
 def _waves(

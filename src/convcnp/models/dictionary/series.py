@@ -26,6 +26,8 @@ _WIDE = 3.0  # likewise: below, a logarithm with a shift is next to one without
 _ENOUGH = 8  # observations: of fewer a shift would tell too much
 _SHIFTS = 0.1, 0.7  # shares of the mean: nearly a logarithm, and about a root
 
+_GOLDEN = (5**0.5 - 1) / 2
+
 _Own = TypeVar("_Own", bound="Observations")
 _Values = tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]  # z to shift
 
@@ -354,3 +356,8 @@ def _lattice(x: Float[Tensor, " n"]) -> float | None:
     # A table longer than the matrix that it fills saves nothing.
     fits &= cells <= 32 * len(x)
     return float(steps[fits.nonzero()[0, 0]]) if fits.any() else None
+
+
+def scattered(count: int, places: int) -> list[int]:
+    """Return so many of the places, evenly spread, but not so evenly that a season keeps step."""
+    return sorted({int(i * _GOLDEN % 1 * places) for i in range(count)})

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Float, Int
@@ -26,15 +28,17 @@ from convcnp.models.dictionary.evidence import (
 from convcnp.models.dictionary.funnel import Chosen, Funnel, chosen
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.seasons import apart
-from convcnp.models.dictionary.series import SEEN, Series
+from convcnp.models.dictionary.series import SEEN, Series, scattered
 from convcnp.models.dictionary.volatility import CALM, Places, Volatility
 
-_MARGIN = 160  # points that a window sees on either side of its own
-_CORE = SEEN - 2 * _MARGIN
+_MARGINS = 160, 320, 480  # points that it sees on either side, if those before were too few
+_JUMP = 0.02  # deviations by which windows may disagree at a seam
+_SEAMS, _PLACES = 3, 5  # looked at, at most, and times at each
+_CORE = SEEN - 2 * _MARGINS[0]  # points of a window
 _BLEND = 32  # points before and after a seam over which two windows blend
 _WEIGHING = 8  # windows at most from which the weights of a long series come
 _TELLING = 32  # and what its seasons are
-_GOLDEN = (5**0.5 - 1) / 2
+_Part = TypeVar("_Part")
 LONGEST = 4608  # observations, up to which each is left out in turn: of more it would take too long
 
 
@@ -63,7 +67,7 @@ class Window:
         return slice(first, last)
 
 
-def windows(x: Float[Tensor, " n"]) -> list[Window]:
+def windows(x: Float[Tensor, " n"], margin: int = _MARGINS[0]) -> list[Window]:
     """Cut a series into windows that overlap, one if it is short; at seams they blend."""
     if len(x) <= SEEN:
         return [Window(0, len(x), None, None)]
@@ -71,7 +75,7 @@ def windows(x: Float[Tensor, " n"]) -> list[Window]:
     edges = [round(i * len(x) / cores) for i in range(cores + 1)]
     seams = [(float(x[edge - _BLEND]), float(x[edge + _BLEND])) for edge in edges[1:-1]]
     return [
-        Window(max(start - _MARGIN, 0), min(stop + _MARGIN, len(x)), rise, fall)
+        Window(max(start - margin, 0), min(stop + margin, len(x)), rise, fall)
         for start, stop, rise, fall in zip(
             edges[:-1], edges[1:], [None, *seams], [*seams, None], strict=True
         )
@@ -116,10 +120,10 @@ class Fitted:
         ordered, order = at.sort()
         mean = at.new_zeros(len(self.weighed.weight), len(at))
         scale = torch.zeros_like(mean)
-        for window in windows(self.series.x):
+        for window in self.windows:
             own = window.targets(ordered)
             if own.start < own.stop:
-                found = self._alone(window, ordered[own])
+                found = self.alone(window, ordered[own])
                 share = window.share(ordered[own])
                 mean[:, order[own]] += share * found[0]
                 scale[:, order[own]] += share * found[1]
@@ -150,7 +154,7 @@ class Fitted:
         """
         found = LeftOut(*self.series.x.new_full((2, self.series.num_points), torch.nan))
         only, best = self._only(self.weighed.variants[torch.tensor([0])])
-        every = windows(self.series.x)
+        every = self.windows
         for window in every if self.series.num_points <= LONGEST else _spread(every, _WEIGHING):
             part = self.series.part(window.start, window.stop)
             factors = only.factored(part)
@@ -162,6 +166,29 @@ class Fitted:
             found.away[own] = (residual / precision)[own - window.start]
             found.deviation[own] = (self.variance[0] / precision).sqrt()[own - window.start]
         return found
+
+    @cached_property
+    def windows(self) -> list[Window]:
+        """The windows that predict, as wide as makes them agree where they meet."""
+        for margin in _MARGINS:
+            found = windows(self.series.x, margin)
+            if self._jump(found) < _JUMP:
+                break
+        return found
+
+    def _jump(self, every: list[Window]) -> float:
+        """Return how far windows disagree at some seams, at most, in deviations."""
+        pairs = list(pairwise(every))
+        some = pairs[:: -(-len(pairs) // _SEAMS)] if pairs else []
+        return max((self._apart(*pair) for pair in some), default=0.0)
+
+    def _apart(self, before: Window, after: Window) -> float:
+        assert before.fall is not None
+        at = torch.linspace(*before.fall, _PLACES, dtype=torch.float64)
+        weight = self.weighed.weight
+        means, deviations = zip(*(self.alone(each, at) for each in (before, after)), strict=True)
+        jump = weight @ (means[1] - means[0])
+        return float((jump.abs() / (weight @ deviations[0])).max())
 
     def factored(self, part: Series) -> Factored:
         """Return the factors of a stretch, which has the mean of the whole series."""
@@ -183,7 +210,10 @@ class Fitted:
             return self, best
         return self.some(best.entry), replace(best, entry=torch.zeros_like(best.entry))
 
-    def _alone(self, window: Window, at: Tensor) -> tuple[Tensor, Tensor]:
+    def alone(
+        self, window: Window, at: Float[Tensor, " m"]
+    ) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
+        """Return every chosen pair's mean and scale by what one window sees."""
         part = self.series.part(window.start, window.stop)
         found = self.factored(part)
         variants = self.weighed.variants
@@ -220,21 +250,21 @@ def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
     )
 
 
-def _spread(every: list[Window], most: int) -> list[Window]:
-    """Return some of the windows, evenly spread, but not so evenly that a season keeps step."""
-    if len(every) <= most:
-        return every
-    first = sorted(i * _GOLDEN % 1 for i in range(most))
-    return [every[int(share * len(every))] for share in first]
+def _spread(every: list[_Part], most: int) -> list[_Part]:
+    """Return some of the parts, from all over the series."""
+    return every if len(every) <= most else [every[i] for i in scattered(most, len(every))]
 
 
 def _pooled(most: int, entries: Entries, series: Series, frame: Frame) -> Summary:
-    """Pool so many windows; what lies in two of them counts once."""
-    every = _spread(windows(series.x), most)
-    parts = [series.part(window.start, window.stop) for window in every]
-    seen = sum(part.num_points for part in parts)
-    summaries = [summarised(entries, Bordered.of(part, frame)) for part in parts]
-    return pooled(summaries, min(series.num_points / seen, 1.0))
+    """Add up what so many stretches say, each given the observations just before it."""
+    stretches = math.ceil(series.num_points / (SEEN - _MARGINS[0]))
+    edges = [round(i * series.num_points / stretches) for i in range(stretches + 1)]
+    summaries = []
+    for start, stop in _spread(list(pairwise(edges)), most):
+        before = min(start, _MARGINS[0])
+        part = series.part(start - before, stop)
+        summaries.append(summarised(entries, Bordered.of(part, frame, given=before)))
+    return pooled(summaries)
 
 
 def _with_used(fitted: Fitted) -> Fitted:
