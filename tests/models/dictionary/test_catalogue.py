@@ -36,6 +36,18 @@ def test_any_two_of_three_periods_may_be_there_at_once():
     assert entries.log_prior[nested].max() < entries.log_prior[~nested].min()
 
 
+def test_only_a_long_series_has_exact_seasons_on_weather():
+    def parts(is_long: bool) -> int:
+        entries = entries_for(Catalogue(), [365.0], 900, is_long=is_long)
+        length, period = entries.bases.length_scale, entries.bases.period
+        seasons = entries.weights[:, (period == 365) & (length >= 1e6)].any(1)
+        weather = entries.weights[:, period.isinf() & (length == 5.0)].any(1)
+        return int((seasons & weather).sum())
+
+    assert parts(False) == 0
+    assert parts(True) == len(Catalogue().sharpness)
+
+
 @pytest.mark.parametrize("order", [(24.0, 168.0), (168.0, 24.0)])
 def test_of_two_exact_seasons_the_longer_one_is_the_sharper(order):
     sharpness = {}

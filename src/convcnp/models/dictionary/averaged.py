@@ -11,6 +11,7 @@ from torch import Tensor
 
 from convcnp.core.log_mixture import NUMBERS, LogMixtureHead
 from convcnp.core.task import Task
+from convcnp.core.threads import one_thread
 from convcnp.models.base import Model
 from convcnp.models.dictionary.components import (
     NO_OUTLIERS,
@@ -81,6 +82,7 @@ class AveragedProcesses(Model):
         return True
 
     @torch.no_grad()
+    @one_thread()
     def raw(self, task: Task) -> Float[Tensor, "B M P"]:
         """Return the components of every target's mixture, in float64 and the user's units."""
         shape = (task.batch_size, task.x_target.shape[1], *self._numbers(task.dim_y))

@@ -72,6 +72,7 @@ class Catalogue:
         damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
         wandering: A level beside which a season may be clean: shape, length scale, and share.
+        weather: A rough level of days beside an exact season, for long series.
         within: Of two seasons, the second one's share.
         aside: What stands beside two seasons: shape, length scale, and share.
         exact: Sharpness of two exact seasons on a rough level, the shorter one's first: a round
@@ -100,6 +101,7 @@ class Catalogue:
         (MATERN12, 100.0, 0.1),
     )
     wandering: tuple[int, float, float] = (MATERN32, 25.0, 0.3)
+    weather: tuple[int, float, float] = (MATERN12, 5.0, 0.3)
     within: tuple[float, ...] = (0.15, 0.5)
     aside: tuple[tuple[int, float, float], ...] = ((EQ, 60.0, 0.15), (MATERN32, 3.0, 0.15))
     exact: tuple[tuple[float, float], ...] = ((1.0, 4.0), (1.0, 20.0))
@@ -131,6 +133,15 @@ class Catalogue:
             levels = [(level, self.few_noises) for level in self.beside]
             for (shape, scale, share), noises in [*levels, (self.wandering, self.least_noises)]:
                 yield {season: 1 - share, _base(shape, scale): share}, noises
+
+    def on_weather(
+        self, period: float, sharpest: float = math.inf
+    ) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield exact seasons beside what changes from one observation to the next."""
+        shape, scale, share = self.weather
+        for sharpness in dict.fromkeys(min(sharpness, sharpest) for sharpness in self.sharpness):
+            season = (EQ, ENDLESS, period, sharpness)
+            yield {season: 1 - share, _base(shape, scale): share}, self.least_noises
 
     def nested(
         self, first: float, second: float, sharpest: Sequence[float] = (math.inf, math.inf)
@@ -191,6 +202,7 @@ def entries_for(
     periods: Sequence[float],
     num_observations: int,
     sampling: Sampling | None = None,
+    is_long: bool = False,
 ) -> Entries:
     """Return the dictionary of a series: a period is the best of many, for which it pays.
 
@@ -202,6 +214,8 @@ def entries_for(
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period, sharpest[number - 1]))
+        if is_long:
+            seasonal += catalogue.on_weather(period, sharpest[number - 1])
         kernels += seasonal
         log_prior += [-price] * len(seasonal)
         family += [number] * len(seasonal)

@@ -59,10 +59,11 @@ class Funnel:
         last = self._last(series)
         kept = max(self.kept_first, last)
         if series.is_in_parts:
-            # No stretch tells a season's shape, or whether it drifts: all are seen with the whole.
             entries = with_exact_seasons(entries)
-        elif kept < len(entries):
-            score = ranked(entries, series.stretches(self.first), frame, prior)
+        if kept < len(entries):
+            # Of a long series no stretch tells a season's shape, or whether it drifts.
+            seen = series.spread if series.is_in_parts else series.stretches
+            score = evidence_on(seen(self.first), frame, prior)(entries)
             entries = entries[best(score, entries.family, kept)]
         if last < len(entries):
             score = evidence_on(series.spread(self.second), frame, prior)(entries)
@@ -84,13 +85,6 @@ class Funnel:
         """As many in the end as cost no more than `kept_second` do on so many points."""
         affordable = int(self.kept_second * (self.affordable / series.num_points) ** 2.5)
         return max(self.kept_second, affordable)
-
-
-def ranked(
-    entries: Entries, parts: Sequence[Observations], frame: Frame, prior: Prior
-) -> Float[Tensor, " e"]:
-    """Return every entry's evidence on parts of the series, in single precision."""
-    return pooled_score(entries, [screen(part, frame) for part in parts], prior)
 
 
 def evidence_on(parts: Sequence[Observations], frame: Frame, prior: Prior) -> Evidence:

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from convcnp.core.task import Task
+from convcnp.core.threads import one_thread
 from convcnp.errors import SettingError
 from convcnp.models.base import Findings, Model, Rhythm
 from convcnp.models.dictionary.averaged import Answering, AveragedProcesses, known_variance
@@ -178,7 +179,8 @@ class GaussianProcessDictionary(AveragedProcesses):
         seen = series if outliers is None else series.some((~outliers).nonzero()[:, 0])
         # A season shows in the values, or in the first of their logarithms as well as in others.
         periods = find_periods(seen.x - seen.x[0], seen.z[:2], seen.step)
-        entries = entries_for(self.catalogue, periods, series.num_points, series.sampling)
+        counted = series.num_points, series.sampling, series.is_in_parts
+        entries = entries_for(self.catalogue, periods, *counted)
         return fit(series, entries, self.funnel, self.prior)
 
     @torch.no_grad()
@@ -225,6 +227,7 @@ class GaussianProcessDictionary(AveragedProcesses):
             for channels in self.seen(task)
         ]
 
+    @one_thread()
     def seen(self, task: Task) -> list[list[Seen | None]]:
         """Say what was found in every task and channel; nothing where nothing was observed."""
         return [

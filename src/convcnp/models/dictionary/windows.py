@@ -31,7 +31,7 @@ from convcnp.models.dictionary.seasons import apart
 from convcnp.models.dictionary.series import SEEN, Series, scattered
 from convcnp.models.dictionary.volatility import CALM, Places, Volatility
 
-_MARGINS = 160, 320, 480  # points that it sees on either side, if those before were too few
+_MARGINS = 160, 320, 640  # points that it sees on either side, if those before were too few
 _JUMP = 0.02  # deviations by which windows may disagree at a seam
 _SEAMS, _PLACES = 3, 5  # looked at, at most, and times at each
 _CORE = SEEN - 2 * _MARGINS[0]  # points of a window
@@ -111,6 +111,7 @@ class Fitted:
     lines: Lines  # the mean of every entry, in the whole series' frame
     whole: Factored | None  # of a short series
     evidence: float  # logarithm, of all entries together
+    windows: list[Window]
     told: Float[Tensor, " n"] | None = None  # variance of errors, in units of the series' spread
     outliers: Outliers = NO_OUTLIERS
     volatility: Volatility = CALM
@@ -167,18 +168,18 @@ class Fitted:
             found.deviation[own] = (self.variance[0] / precision).sqrt()[own - window.start]
         return found
 
-    @cached_property
-    def windows(self) -> list[Window]:
-        """The windows that predict, as wide as makes them agree where they meet."""
+    def with_windows_that_agree(self) -> Fitted:
+        """Return the same with windows that are as wide as makes them agree where they meet."""
+        found = self
         for margin in _MARGINS:
-            found = windows(self.series.x, margin)
-            if self._jump(found) < _JUMP:
+            found = replace(self, windows=windows(self.series.x, margin))
+            if found._jump() < _JUMP:
                 break
         return found
 
-    def _jump(self, every: list[Window]) -> float:
+    def _jump(self) -> float:
         """Return how far windows disagree at some seams, at most, in deviations."""
-        pairs = list(pairwise(every))
+        pairs = list(pairwise(self.windows))
         some = pairs[:: -(-len(pairs) // _SEAMS)] if pairs else []
         return max((self._apart(*pair) for pair in some), default=0.0)
 
@@ -229,25 +230,27 @@ def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitte
 
 def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
     """Weigh all of some entries by their evidence on the series."""
-    beside, frame = entries, Frame.of(series)
+    beside, frame, whole = entries, Frame.of(series), None
     if series.is_in_parts:
         beside, seasons = apart(entries)
         frame = replace(frame, seasons=seasons)
-    whole = None if series.is_in_parts else factored(beside, series, frame, prior)
-    summary = whole.summary if whole else _pooled(_WEIGHING, beside, series, frame)
+        summary = _pooled(_WEIGHING, beside, series, frame)
+    else:
+        whole = factored(beside, series, frame, prior)
+        summary = whole.summary
     score = summary.log_evidence(prior) + entries.log_prior[:, None, None]
     weighed = chosen(score)
     variants = weighed.variants
-    return _with_used(
-        Fitted(
-            *(series, entries, beside, frame, prior, weighed),
-            summary.variance(prior)[variants.entry, variants.form, variants.trend],
-            2 * prior.freedom + summary.freedom,
-            summary.lines(prior),
-            whole,
-            float(score.flatten().logsumexp(0)),
-        )
+    found = Fitted(
+        *(series, entries, beside, frame, prior, weighed),
+        summary.variance(prior)[variants.entry, variants.form, variants.trend],
+        2 * prior.freedom + summary.freedom,
+        summary.lines(prior),
+        whole,
+        float(score.flatten().logsumexp(0)),
+        windows(series.x),
     )
+    return _with_used(found).with_windows_that_agree() if series.is_in_parts else found
 
 
 def _spread(every: list[_Part], most: int) -> list[_Part]:
@@ -272,8 +275,6 @@ def _with_used(fitted: Fitted) -> Fitted:
 
     What is left of seasons is told by more of the windows than could weigh all entries.
     """
-    if fitted.whole is not None:
-        return fitted
     variants = fitted.weighed.variants
     used, entry = variants.entry.unique(return_inverse=True)
     weighed = replace(fitted.weighed, variants=replace(variants, entry=entry))
