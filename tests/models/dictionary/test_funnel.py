@@ -5,7 +5,7 @@ import torch
 from convcnp.models.dictionary.bordered import Frame
 from convcnp.models.dictionary.catalogue import Catalogue, assembled, entries_for
 from convcnp.models.dictionary.evidence import Prior, factored
-from convcnp.models.dictionary.funnel import Funnel, best, chosen, may_count, ranked
+from convcnp.models.dictionary.funnel import Funnel, best, chosen, evidence_on, may_count
 from convcnp.models.dictionary.kernels import EQ
 from convcnp.models.dictionary.series import prepared
 
@@ -40,7 +40,7 @@ def test_the_bound_of_what_a_jitter_changes_holds():
     entries = entries_for(Catalogue(), [], 60)
     frame, prior = Frame.of(series), Prior()
     exact = factored(entries, series, frame, prior).summary.log_evidence(prior).amax((1, 2))
-    away = ranked(entries, [series], frame, prior) - exact
+    away = evidence_on([series], frame, prior)(entries) - exact
     assert (away.abs() <= 30 * torch.log1p(1e-5 / entries.noise) + 0.1).all()
     assert away.abs().max() > 1
 
@@ -86,6 +86,6 @@ def test_varied_entries_explain_more_than_those_of_a_catalogue():
 
     def evidence(rounds: int) -> float:
         entries = Funnel(rounds=rounds)(only, series, frame, prior, series.sampling)
-        return ranked(entries, [series], frame, prior).max().item()
+        return evidence_on([series], frame, prior)(entries).max().item()
 
     assert evidence(2) > evidence(1) + 1 > evidence(0) + 2
