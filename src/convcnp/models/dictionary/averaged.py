@@ -24,7 +24,7 @@ from convcnp.models.dictionary.components import (
 )
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
-from convcnp.models.dictionary.series import Observations
+from convcnp.models.dictionary.observations import Observations
 
 # Takes the number of a task of a batch, that of a channel, and inputs (m, Dx).
 Answering = Callable[[int, int, Tensor], Components]

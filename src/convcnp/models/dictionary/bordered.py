@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.observations import Observations
 from convcnp.models.dictionary.seasons import Seasons
-from convcnp.models.dictionary.series import Observations
 
 _PLANE = 2  # coordinates along which the mean is a line
 _NO_SPAN = 1e12  # in gaps: one place tells of no line

@@ -14,7 +14,7 @@ from torch import Tensor
 from convcnp.errors import SettingError, check_positive
 from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.series import Observations
+from convcnp.models.dictionary.observations import Observations
 
 _IN_CACHE = 2**17  # numbers in double precision
 

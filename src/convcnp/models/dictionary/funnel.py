@@ -13,9 +13,9 @@ from convcnp.models.dictionary.bordered import Bordered, Frame
 from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.evidence import Prior, Variants, pooled, summarised
 from convcnp.models.dictionary.kernels import Entries
+from convcnp.models.dictionary.observations import Observations
 from convcnp.models.dictionary.search import Evidence, searched, with_exact_seasons
 from convcnp.models.dictionary.seasons import apart
-from convcnp.models.dictionary.series import Observations
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from convcnp.core.units import typical_gap
 from convcnp.models.dictionary.kernels import Entries
-from convcnp.models.dictionary.series import Observations, standardised
+from convcnp.models.dictionary.observations import Observations, standardised
 
 _ALIKE = 5.0  # spread along one input over the other: below, both are taken to be of one kind
 _MANY, _REGIONS = 512, 3  # beyond, points from several regions rank the entries
