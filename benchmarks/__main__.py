@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+from threadpoolctl import threadpool_info
 
 from benchmarks.dictionary import dictionary
 from benchmarks.images import image_memory, image_steps
@@ -97,12 +98,22 @@ def _report(findings: Sequence[Finding], quick: bool) -> dict[str, object]:
         "quick": quick,
         "load": os.getloadavg(),
         "hardware": hardware(),
+        "products": _products(),
         "versions": versions(),
         "commit": commit(),
         "findings": [
             vars(finding) | {"target": finding.target, "is_met": finding.is_met}
             for finding in findings
         ],
+    }
+
+
+def _products() -> dict[str, str]:
+    """Return the processors whose routines multiply in compiled loops, by library."""
+    return {
+        f"{library['internal_api']} {library['version']}": library["architecture"]
+        for library in threadpool_info()
+        if library["user_api"] == "blas"
     }
 
 

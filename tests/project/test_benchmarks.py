@@ -24,6 +24,7 @@ from benchmarks.series import light_curves, run_plainly, simulation
 from benchmarks.startup import startup
 from benchmarks.steps import every
 from benchmarks.timing import Finding, interleaved
+from threadpoolctl import threadpool_info
 
 from convcnp import ConvCNP, load
 from convcnp.core.heads import GaussianHead
@@ -177,6 +178,9 @@ def test_bench_writes_what_it_finds(tmp_path: Path, capsys: pytest.CaptureFixtur
     (finding,) = report["findings"]
     assert report["versions"]["torch"] == torch.__version__
     assert report["hardware"]["threads"] == torch.get_num_threads()
+    libraries = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    assert {library["architecture"] for library in libraries} >= set(report["products"].values())
+    assert len(report["products"]) > 0
     assert finding["name"] == "drawing 16 tasks"
     assert finding["value"] > 0
     assert "at most 10 %" in capsys.readouterr().out
