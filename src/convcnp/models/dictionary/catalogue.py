@@ -26,9 +26,15 @@ _SEEN = 512  # observations that tell of phases
 
 @dataclass(frozen=True)
 class Sampling:
-    """When a series was observed, at increasing times in gaps."""
+    """When a series was observed, at increasing times in gaps.
+
+    Args:
+        told: The longest period that the parts tell of by which entries are weighed: of those that
+            are slower the periodogram of a whole long series tells more.
+    """
 
     times: Float[np.ndarray, " n"]
+    told: float = math.inf
     _known: dict[float, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @cached_property
@@ -72,7 +78,10 @@ class Catalogue:
         damped: Length scales of sines that a rough envelope damps, in periods.
         beside: What stands beside a season: shape, length scale in gaps, and share.
         wandering: A level beside which a season may be clean: shape, length scale, and share.
-        weather: A rough level of days beside an exact season, for long series.
+        weather: Rough levels beside an exact season, for long series: shape, length scale, share.
+        far: What long series wander by, in which there may be many observations to a day: shape
+            and length scale.
+        far_noises: For these.
         within: Of two seasons, the second one's share.
         aside: What stands beside two seasons: shape, length scale, and share.
         exact: Sharpness of two exact seasons on a rough level, the shorter one's first: a round
@@ -101,7 +110,19 @@ class Catalogue:
         (MATERN12, 100.0, 0.1),
     )
     wandering: tuple[int, float, float] = (MATERN32, 25.0, 0.3)
-    weather: tuple[int, float, float] = (MATERN12, 5.0, 0.3)
+    weather: tuple[tuple[int, float, float], ...] = (
+        (MATERN12, 5.0, 0.3),
+        (MATERN12, 40.0, 0.3),
+        (MATERN12, 320.0, 0.3),
+        (MATERN12, 1280.0, 0.15),
+    )
+    far: tuple[tuple[int, float], ...] = (
+        (MATERN12, 320.0),
+        (MATERN12, 1280.0),
+        (MATERN32, 600.0),
+        (EQ, 300.0),
+    )
+    far_noises: tuple[float, ...] = (1e-4, 3e-3, 0.03)
     within: tuple[float, ...] = (0.15, 0.5)
     aside: tuple[tuple[int, float, float], ...] = ((EQ, 60.0, 0.15), (MATERN32, 3.0, 0.15))
     exact: tuple[tuple[float, float], ...] = ((1.0, 4.0), (1.0, 20.0))
@@ -110,8 +131,10 @@ class Catalogue:
     few_noises: tuple[float, ...] = (1e-3, 0.1)
     least_noises: tuple[float, ...] = (1e-5, 3e-3)
 
-    def plain(self) -> Iterator[tuple[Kernel, Sequence[float]]]:
+    def plain(self, is_long: bool = False) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield the kernels without a period, and their noise levels."""
+        if is_long:
+            yield from (({_base(*far): 1.0}, self.far_noises) for far in self.far)
         kinds = ((EQ, self.smooth), (MATERN32, self.rough), (MATERN12, self.roughest))
         for shape, scales in kinds:
             for scale in scales:
@@ -138,10 +161,10 @@ class Catalogue:
         self, period: float, sharpest: float = math.inf
     ) -> Iterator[tuple[Kernel, Sequence[float]]]:
         """Yield exact seasons beside what changes from one observation to the next."""
-        shape, scale, share = self.weather
-        for sharpness in dict.fromkeys(min(sharpness, sharpest) for sharpness in self.sharpness):
+        shapes = dict.fromkeys(min(sharpness, sharpest) for sharpness in self.sharpness)
+        for sharpness, (shape, scale, share) in product(shapes, self.weather):
             season = (EQ, ENDLESS, period, sharpness)
-            yield {season: 1 - share, _base(shape, scale): share}, self.least_noises
+            yield {season: 1 - share, _base(shape, scale): share}, self.far_noises
 
     def nested(
         self, first: float, second: float, sharpest: Sequence[float] = (math.inf, math.inf)
@@ -210,7 +233,7 @@ def entries_for(
     """
     sharpest = [sampling.sharpest(period) if sampling else math.inf for period in periods]
     price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
-    kernels = list(catalogue.plain())
+    kernels = list(catalogue.plain(is_long))
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period, sharpest[number - 1]))

@@ -16,6 +16,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.observations import Observations
 from convcnp.models.dictionary.search import Evidence, searched, with_exact_seasons
 from convcnp.models.dictionary.seasons import apart
+from convcnp.models.dictionary.variations import NO_SEASONS, Seasons
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
@@ -34,6 +35,7 @@ class Funnel:
         kept_second: Entries that pass the second, where the series is long.
         affordable: Points up to which more pass the second, at no greater cost.
         searching: Points on which the truth is searched between the best.
+        looking: Points of stretches of a long series, on which it is searched once more.
         rounds: How often the best entries are varied: the truth lies between those of a catalogue.
         leading: Entries that are varied in every round.
     """
@@ -44,6 +46,7 @@ class Funnel:
     kept_second: int = 8
     affordable: int = 300
     searching: int = 126
+    looking: int = 576
     rounds: int = 0
     leading: int = 3
 
@@ -56,30 +59,43 @@ class Funnel:
         sampling: Sampling | None = None,
     ) -> Entries:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
-        last = self._last(series)
-        kept = max(self.kept_first, last)
-        if series.is_in_parts:
-            entries = with_exact_seasons(entries)
-        if kept < len(entries):
-            # Of a long series no stretch tells a season's shape, or whether it drifts.
-            seen = series.spread if series.is_in_parts else series.stretches
-            score = evidence_on(seen(self.first), frame, prior)(entries)
-            entries = entries[best(score, entries.family, kept)]
-        if last < len(entries):
-            score = evidence_on(series.spread(self.second), frame, prior)(entries)
-            entries = entries[best(score, entries.family, last)]
         if sampling is None or not self.rounds:
-            return entries
-
+            return self._ranked(entries, series, frame, prior)
         parts = series.spread(self.searching)
-        evidence = evidence_on(parts, frame, prior)
-        score = evidence(entries)
-        entries, score = searched(entries, score, evidence, sampling, self.rounds, self.leading)
-        chosen_last = best(score, entries.family, last)
-        entries, score = entries[chosen_last], score[chosen_last]
+        looks = [(parts, self.rounds, self.leading, NO_SEASONS)]
+        if series.is_in_parts:
+            looks[0] = (parts, self.rounds, self.leading, Seasons.of(entries))
+            entries = with_exact_seasons(entries, sampling.told)
+            # Short runs tell how rough a level is, and not how far it goes.
+            parts = [*series.stretches(self.looking)[::2], *series.far_apart(self.looking)]
+            looks.append((parts, 1, 2, NO_SEASONS))
+        entries = self._ranked(entries, series, frame, prior)
+        for parts, rounds, leading, seasons in looks:
+            evidence = evidence_on(parts, frame, prior)
+            entries, score = searched(
+                *(entries, evidence(entries), evidence, sampling, rounds, leading, seasons)
+            )
+            some = best(score, entries.family, self._last(series))
+            entries, score = entries[some], score[some]
         if [part.num_points for part in parts] != [series.num_points]:
             return entries
         return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
+
+    def _ranked(
+        self, entries: Entries, series: Observations, frame: Frame, prior: Prior
+    ) -> Entries:
+        """Return the best on few points, and of these the best on more."""
+        last = self._last(series)
+        # Of a long series no stretch tells a season's shape, or whether it drifts.
+        seen = series.spread if series.is_in_parts else series.stretches
+        for kept, parts in (
+            (max(self.kept_first, last), seen(self.first)),
+            (last, series.spread(self.second)),
+        ):
+            if kept < len(entries):
+                score = evidence_on(parts, frame, prior)(entries)
+                entries = entries[best(score, entries.family, kept)]
+        return entries
 
     def _last(self, series: Observations) -> int:
         """As many in the end as cost no more than `kept_second` do on so many points."""

@@ -37,7 +37,7 @@ def at_levels(fitted: Fitted) -> list[Fitted]:
         share = prior.log_density(scale) + math.log(step)
         found.append(replace(each, evidence=each.evidence + constant + share))
     most = max(each.evidence for each in found)
-    return [each for each in found if each.evidence >= most - _HOPELESS]
+    return [each.finished() for each in found if each.evidence >= most - _HOPELESS]
 
 
 def _open(freedom: float) -> float:

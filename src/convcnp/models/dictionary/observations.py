@@ -119,6 +119,10 @@ class Observations(ABC):
         """Return places that tell of the whole, near ones among them."""
         return self.stretches(points)
 
+    def far_apart(self: _Own, points: int) -> list[_Own]:
+        """Return places from all over, where no model sees all of them at once."""
+        return []
+
     @abstractmethod
     def lags(self, pairs: Int[Tensor, "2 p"]) -> tuple[Float[Tensor, "l ..."], Int[Tensor, " p"]]:
         """Return lags between places, and which of them every pair has."""

@@ -16,7 +16,11 @@ _SLOWEST = 0.8  # cycles in the series
 _CYCLES = 4096.0  # in the series at most: clusters a century apart must not need longer sums
 _PER_CYCLE = 8  # cells per cycle of the fastest frequency, where times lie on no lattice
 _LONGEST = 4096  # points; of a longer series the middle is searched
+_FEWEST = 8  # observations: of fewer no period is looked for
+_KNOWN_CYCLES = 1.8  # in a long series, at least, of what comes round slowly
+_TURNS = 10.0  # in a stretch of a long series, of what comes round quickly
 _LONGER = 4  # times as long is the next stretch on which a period is looked at, more closely
+_UNSURE = 4  # steps of a periodogram, that a stretch leaves open for one several times as long
 _RIDGE = 1e-9  # keeps least squares solvable where waves agree on all times
 _WIDTH = 0.5  # in 1 / span: half of how wide a peak is
 _HARMONICS = 6  # of a season's shape, in looking for its period
@@ -118,14 +122,35 @@ def find_periods(
     The first has the highest power, or is the one of which that is a harmonic. The second stands
     highest above a power-law background once the first and its harmonics are taken out. Where
     either was found by a harmonic, that one is the third. The forms of a series are pooled.
+
+    Of a longer series averages of all of it are searched, for what comes round slowly, and then a
+    stretch from the middle, for what comes round quickly: up to two of each.
     """
-    if len(x) < 8:
-        return []
-    whole, values = x, z
-    middle = slice(max((len(x) - _LONGEST) // 2, 0), (len(x) + _LONGEST) // 2)
-    x, z = x[middle] - x[middle][0], z[:, middle]
-    spectrum = Periodogram(x, step)
-    if len(spectrum.frequency) < 3:
+    if len(x) <= _LONGEST:
+        return [1 / frequency for frequency in _found(x, z, step)]
+    middle = slice((len(x) - _LONGEST) // 2, (len(x) + _LONGEST) // 2)
+    times = x[middle] - x[middle][0]
+    slowest, quickest = _KNOWN_CYCLES / float(x[-1]), _TURNS / float(times[-1])
+    slow = [f for f in _of_averages(x, z) if slowest < f < quickest]
+    rest = without(x, z, *slow)
+    quick = [f for f in _found(times, rest[:, middle], step) if f > quickest / 2][:2]
+    return [1 / frequency for frequency in [*slow, *_followed(x, rest, quick)]]
+
+
+def _of_averages(x: Tensor, z: Tensor) -> list[float]:
+    """Return the frequencies of a long series' averages over parts of equal length."""
+    width = float(x[-1]) / _LONGEST
+    bins, place = (x / width).floor().unique_consecutive(return_inverse=True)
+    count = torch.bincount(place).to(x)
+    times = x.new_zeros(len(bins)).index_add_(0, place, x) / count / width
+    averages = z.new_zeros(len(z), len(bins)).index_add_(1, place, z) / count
+    return [frequency / width for frequency in _found(times - times[0], averages, None)]
+
+
+def _found(x: Float[Tensor, " n"], z: Float[Tensor, "r n"], step: float | None) -> list[float]:
+    """Return up to three frequencies of a series that is seen whole."""
+    spectrum = Periodogram(x, step) if len(x) >= _FEWEST else None
+    if spectrum is None or len(spectrum.frequency) < 3:
         return []
     highest = _highest(spectrum, spectrum(without(x, z)).mean(0))
     highest = _refined(x, z, highest, spectrum.span)
@@ -142,9 +167,7 @@ def find_periods(
         next_highest = _refined(x, rest, _highest(spectrum, height), spectrum.span)
         found.append(_fundamental(x, rest, next_highest))
         highest = highest if highest != first else next_highest
-    if highest not in found:
-        found.append(highest)
-    return [1 / frequency for frequency in _followed(whole, values, found)]
+    return found if highest in found else [*found, highest]
 
 
 def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
@@ -158,7 +181,7 @@ def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
         some = torch.tensor(scattered(_LONGEST, points)) + (len(x) - points) // 2
         times, rest = x[some] - x[some[0]], z[:, some]
         for i, frequency in enumerate(found):
-            found[i] = _refined(times, rest, frequency, float(times[-1]))
+            found[i] = _refined(times, rest, frequency, float(times[-1]), _UNSURE)
             rest = without(times, rest, found[i])
     return found
 
@@ -210,15 +233,18 @@ def _highest(spectrum: Periodogram, height: Tensor) -> float:
     return float(spectrum.frequency[height.argmax()])
 
 
-def _refined(x: Tensor, z: Tensor, frequency: float, span: float) -> float:
+def _refined(x: Tensor, z: Tensor, frequency: float, span: float, unsure: int = 1) -> float:
     """Return the frequency of the peak's top, to a thousandth of what the span resolves.
 
     A line is fitted beside: taken out before, it would pull slow periods aside. The second
     harmonic halves the error where a season is no pure sine.
+
+    Args:
+        unsure: How many steps of the periodogram the frequency may be off.
     """
     width = 1 / (_PER_RESOLVED * span)
-    for _ in range(3):
-        near = frequency + width * torch.linspace(-1, 1, 9).to(x)
+    for most in (unsure, 1, 1):
+        near = frequency + most * width * torch.linspace(-1, 1, 8 * most + 1).to(x)
         near = near[near > 0]
         frequency = float(near[_beside_line(x, z, near).argmax()])
         width /= 4
@@ -238,10 +264,10 @@ def _beside_line(x: Tensor, z: Tensor, frequency: Tensor) -> Tensor:
     return (explained / (z**2).sum(1).clamp(min=1e-300)).sum(1)
 
 
-def without(x: Tensor, z: Tensor, frequency: float | None = None) -> Tensor:
-    """Take a line out, and two harmonics of a frequency if there is one, by least squares."""
+def without(x: Tensor, z: Tensor, *frequencies: float) -> Tensor:
+    """Take a line out, and two harmonics of frequencies if there are some, by least squares."""
     columns = [torch.ones_like(x), x / x[-1] - 0.5]
-    if frequency is not None:
+    for frequency in frequencies:
         angle = 2 * math.pi * frequency * x
         columns += [wave(k * angle) for k in (1, 2) for wave in (torch.cos, torch.sin)]
     design = torch.stack(columns, 1)  # (n, c)

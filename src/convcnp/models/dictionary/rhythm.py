@@ -13,7 +13,7 @@ from torch import Tensor
 from convcnp.models.base import Restlessness
 from convcnp.models.dictionary.kernels import NAMES, Bases, Entries
 from convcnp.models.dictionary.periodogram import without
-from convcnp.models.dictionary.series import Series
+from convcnp.models.dictionary.series import Series, scattered
 from convcnp.models.dictionary.volatility import Places, Volatility, volatility
 from convcnp.models.dictionary.windows import Fitted
 
@@ -22,6 +22,7 @@ _RESOLVED = 0.5  # cycles in the series
 _CYCLES = 2.0  # in a series, at least, and one in a window of it
 _LASTING = 1.2  # periods over which a rhythm drifts, at least: what forgets sooner is none
 _RHYTHMS = 2  # at most, by whose phases a series may be restless
+_LOOKED_AT = 2048  # observations at which exact seasons are looked at
 _SLIGHT = 0.01  # share of variance: a period that explains less is not worth a word
 
 
@@ -99,7 +100,7 @@ def explained(fitted: Fitted) -> dict[float, float]:
         # What does not come round is no rhythm: a cosine of a long period is a slow change.
         if alike[0] > whole.span / _CYCLES:
             continue
-        part = _of_waves(fitted, found.line(chosen), alike)
+        part = _of_waves(fitted, found.line(chosen), alike).var(1, correction=0)
         if alike[0] <= series.span:
             own, kernel = only(fitted.beside, alike), fitted.beside.kernel[chosen.entry]
             drifting = (series.across(own, series.x)[kernel] @ strength)[:, typical, 0]
@@ -119,13 +120,15 @@ def _beside_line(series: Series, fitted: Fitted) -> Float[Tensor, "r k"]:
 
 def _of_waves(
     fitted: Fitted, line: Float[Tensor, "c h"], periods: list[float]
-) -> Float[Tensor, " c"]:
-    """Return the variance of the exact seasons of some periods, where the mean has them."""
-    seasons, entry = fitted.frame.seasons, fitted.weighed.variants.entry
+) -> Float[Tensor, "c k"]:
+    """Return exact seasons of some periods at some observations, where the mean has them."""
+    series, seasons = fitted.series, fitted.frame.seasons
     if seasons is None:
-        return line.new_zeros(len(line))
-    heights = line[:, -fitted.frame.num_waves :]
-    return seasons.some(entry).variance(heights, heights.new_tensor(periods))
+        return line.new_zeros(len(line), 1)
+    heights, entry = line[:, -fitted.frame.num_waves :], fitted.weighed.variants.entry
+    # Where times are few in a period, waves are alike at them, and do not add up by their squares.
+    x = series.x[torch.tensor(scattered(min(_LOOKED_AT, series.num_points), series.num_points))]
+    return seasons.some(entry).values(heights, heights.new_tensor(periods), x)
 
 
 def _after_a_period(entries: Entries, period: float) -> Float[Tensor, " k"]:

@@ -11,14 +11,19 @@ from torch import Tensor
 from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.variations import (
+    NO_SEASONS,
     Item,
+    Seasons,
     improved,
     items,
     moved_periods,
     put_together,
     variations,
+    with_another_season,
     without_drift,
 )
+
+_DIFFERENT = 2  # kernels to which seasons are added, for each that is varied
 
 Evidence = Callable[[Entries], Tensor]
 
@@ -55,6 +60,11 @@ class _Pool:
                 met.add(self.found[i].family)
                 yield i
 
+    def best_of_kernels(self) -> list[Item]:
+        """Return the entries in order, each kernel at the best of its noise levels."""
+        ordered = [self.found[i] for i in self.order]
+        return list({str(item.kernel): item for item in reversed(ordered)}.values())[::-1]
+
     def vary(self, leading: list[int], sampling: Sampling) -> None:
         """Change the numbers of some entries, each alone, then all of them together."""
         around = [variations(self.found[i], sampling) for i in leading]
@@ -78,6 +88,7 @@ def searched(
     sampling: Sampling,
     rounds: int,
     leading: int,
+    seasons: Seasons = NO_SEASONS,
 ) -> tuple[Entries, Float[Tensor, " k"]]:
     """Look between the entries, and return them with those that were found, each with evidence.
 
@@ -90,8 +101,12 @@ def searched(
         evidence: Returns that of others.
         sampling: Of the series.
         leading: Entries that are varied in every round.
+        seasons: Exact ones that may stand beside any entry, one after the other.
     """
     pool = _Pool(items(entries), score.tolist(), evidence)
+    for _ in seasons.periods:
+        some = pool.best_of_kernels()[: _DIFFERENT * leading]
+        pool.add([each for item in some for each in with_another_season(item, seasons, sampling)])
     best = list(pool.best_of_families())
     pool.add([each for i in best for each in moved_periods(pool.found[i], sampling)])
     done: set[int] = set()
@@ -104,8 +119,12 @@ def searched(
     return found, torch.tensor([pool.score[i] for i in different], dtype=torch.float64)
 
 
-def with_exact_seasons(entries: Entries) -> Entries:
-    """Add to every entry with seasons that drift the same one with seasons that do not."""
+def with_exact_seasons(entries: Entries, told: float) -> Entries:
+    """Add to every entry with seasons that drift the same one with seasons that do not.
+
+    Args:
+        told: The longest period of which a part of the series tells how it drifts.
+    """
     found = items(entries)
     every = {each.key: each for each in [*found, *map(without_drift, found)]}
-    return put_together(list(every.values()))
+    return put_together([each for each in every.values() if not each.drifts_slowly(told)])

@@ -47,12 +47,12 @@ class Seasons(NamedTuple):
         height, period, number = (numbers[entries] for numbers in self[:3])
         return Seasons(height, period, number, self.start)
 
-    def variance(
-        self, heights: Float[Tensor, "e v"], periods: Float[Tensor, " p"]
-    ) -> Float[Tensor, " e"]:
-        """Return the variance over time of the seasons of these periods, given their heights."""
-        own = torch.where(torch.isin(self.period, periods), self.height, 0).repeat(1, 2)
-        return (own * heights).square().sum(1) / 2
+    def values(
+        self, heights: Float[Tensor, "e v"], periods: Float[Tensor, " p"], x: Float[Tensor, " n"]
+    ) -> Float[Tensor, "e n"]:
+        """Return the seasons of these periods at some times, given the heights of all waves."""
+        own = torch.isin(self.period, periods).repeat(1, 2)
+        return torch.einsum("ev,evn->en", torch.where(own, heights, 0), self.waves(x))
 
 
 def apart(entries: Entries) -> tuple[Entries, Seasons | None]:

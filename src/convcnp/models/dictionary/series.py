@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
+import math
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -17,6 +19,7 @@ from convcnp.models.dictionary.observations import Observations, standardised
 _FINEST = 31  # a lattice may be this many times finer than its smallest gap: days among months
 _ON_LATTICE = 1e-6  # of a step
 _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
+_FARTHEST = 2**20  # gaps: times so far apart are told to a tenth of a gap in single precision
 _RUNS = 3  # of contiguous points, that together stand for a series
 SEEN = 576  # points at most that one model sees: a longer series has windows
 _GOLDEN = (5**0.5 - 1) / 2
@@ -49,7 +52,7 @@ class Series(Observations):
     @cached_property
     def sampling(self) -> Sampling:
         """Return what the times tell of seasons."""
-        return Sampling(self.x.numpy())
+        return Sampling(self.x.numpy(), SEEN if self.is_in_parts else math.inf)
 
     @property
     def ticks(self) -> Int[Tensor, " n"]:
@@ -83,12 +86,22 @@ class Series(Observations):
         """Return short runs of points from all over the series, to be seen together.
 
         A period shows in how far apart runs agree, roughness within them. Of a long series there
-        are runs from every other region, and stretches from those between.
+        are runs from every other region, stretches from those between, and points from all over.
         """
+        far = self.far_apart(points)
         if self.num_points < _LONG:
-            return [self._runs(points)]
+            return [self._runs(points), *far]
         pairs = zip(self.stretches(points), self.stretches(SEEN), strict=True)
-        return [far._runs(points) if i % 2 else near for i, (near, far) in enumerate(pairs)]
+        return [seen._runs(points) if i % 2 else near for i, (near, seen) in enumerate(pairs)] + far
+
+    def far_apart(self, points: int) -> list[Series]:
+        """Return points from all over a long series: stretches do not tell how far it goes."""
+        if not self.is_in_parts or self.span > _FARTHEST:
+            return []
+        some = self.some(torch.tensor(scattered(points, self.num_points)))
+        # Where there are more lags up to the longest than pairs, they are not looked up.
+        is_short = self.step is not None and self.span < points**2 / 2 * self.step
+        return [some if is_short else replace(some, step=None)]
 
     def _runs(self, points: int) -> Series:
         if self.num_points <= points:
@@ -181,4 +194,9 @@ def _lattice(x: Float[Tensor, " n"]) -> float | None:
 
 def scattered(count: int, places: int) -> list[int]:
     """Return so many of the places, evenly spread, but not so evenly that a season keeps step."""
-    return sorted({int(i * _GOLDEN % 1 * places) for i in range(count)})
+    found: set[int] = set()
+    for i in itertools.count():
+        if len(found) == min(count, places):
+            break
+        found.add(int(i * _GOLDEN % 1 * places))
+    return sorted(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from convcnp.models.dictionary.catalogue import ENDLESS, Base, Kernel, Sampling, assembled
@@ -15,6 +16,8 @@ _MOVES = (0.5, 1.5, 3.0)  # steps of a period, before all else
 _PRICE = 2.0  # nats, of moving a period
 _FARTHEST = 1.5  # steps at once, where all numbers are changed together
 _PARTS = 4  # of a step
+_SHAPES, _SHARES = (1.0, 4.0), (0.2, 0.8)  # of a season beside an entry
+_ALIKE = 0.05  # of periods, whose ratio is so near to one
 _FLAT = 0.02  # nats: a number that changes less than this is left alone
 
 
@@ -32,6 +35,30 @@ class Item(NamedTuple):
         parts = sorted((*base, weight) for base, weight in self.kernel.items())
         numbers = (self.noise, *(number for part in parts for number in part))
         return "%.6g " * len(numbers) % numbers
+
+    def drifts_slowly(self, told: float) -> bool:
+        """Tell whether a season of a longer period than this one drifts."""
+        return any(
+            told < period < math.inf and scale < ENDLESS for _, scale, period, _ in self.kernel
+        )
+
+
+class Seasons(NamedTuple):
+    """What may come round exactly in a long series, whatever else is found of it."""
+
+    periods: list[float]
+    price: float  # nats, of each
+    family: int  # of entries that have several
+
+    @classmethod
+    def of(cls, entries: Entries) -> Seasons:
+        """Return those that the entries know."""
+        periods = entries.bases.period[entries.bases.period.isfinite()].unique()
+        price = -entries.log_prior[entries.family > 0].max() if len(periods) else 0.0
+        return cls(periods.tolist(), float(price), int(entries.family.max()))
+
+
+NO_SEASONS = Seasons([], 0.0, 0)
 
 
 class Number(NamedTuple):
@@ -63,13 +90,13 @@ def put_together(found: Sequence[Item]) -> Entries:
     return assembled(kernels, [i.log_prior for i in found], [i.family for i in found])
 
 
-def numbers(item: Item) -> list[Number]:
+def numbers(item: Item, sampling: Sampling) -> list[Number]:
     """Return what can be changed in an entry: noise, lengths, sharpness, shares and periods."""
     found = [Number("noise")]
     for place, (_, scale, period, sharpness) in enumerate(item.kernel):
         found += [Number("length", place)] if scale < ENDLESS else []
         found += [Number("sharpness", place)] if period < math.inf and sharpness > 0 else []
-        found += [Number("period", place)] if period < math.inf else []
+        found += [Number("period", place)] if period < math.inf and period <= sampling.told else []
         found += [Number("odds", place)] if place else []  # shares sum to one
     return found
 
@@ -103,7 +130,7 @@ def moved_periods(item: Item, sampling: Sampling) -> list[Item]:
 
     They pay for it: of many periods one always fits the chance in a series.
     """
-    periods = [number for number in numbers(item) if number.kind == "period"]
+    periods = [number for number in numbers(item, sampling) if number.kind == "period"]
     steps = [sign * step for step in _MOVES for sign in (-1, 1)] if periods else []
     item = item._replace(log_prior=item.log_prior - _PRICE)
     return [changed(item, dict.fromkeys(periods, step), sampling) for step in steps]
@@ -111,7 +138,9 @@ def moved_periods(item: Item, sampling: Sampling) -> list[Item]:
 
 def variations(item: Item, sampling: Sampling) -> list[Item]:
     """Return the entry with one number changed, down and up, for each of its numbers in turn."""
-    return [changed(item, {n: step}, sampling) for n in numbers(item) for step in (-1.0, 1.0)]
+    return [
+        changed(item, {n: step}, sampling) for n in numbers(item, sampling) for step in (-1.0, 1.0)
+    ]
 
 
 def without_drift(item: Item) -> Item:
@@ -124,6 +153,22 @@ def without_drift(item: Item) -> Item:
     return item._replace(kernel=parts)
 
 
+def with_another_season(item: Item, seasons: Seasons, sampling: Sampling) -> list[Item]:
+    """Return the entry beside an exact season that it has not, in shares and shapes."""
+    found = []
+    for period in seasons.periods:
+        if any(abs(own / period - 1) < _ALIKE for _, _, own, _ in item.kernel):
+            continue
+        sharpest = sampling.sharpest(period)
+        shapes = dict.fromkeys(min(sharpness, sharpest) for sharpness in _SHAPES)
+        for sharpness, share in product(shapes, _SHARES):
+            kernel = {base: weight * (1 - share) for base, weight in item.kernel.items()}
+            kernel[EQ, ENDLESS, period, sharpness] = share
+            noise = item.noise * (1 - share)
+            found.append(Item(kernel, noise, item.log_prior - seasons.price, seasons.family))
+    return found
+
+
 def improved(item: Item, here: float, around: Iterable[float], sampling: Sampling) -> Item:
     """Return the entry with all numbers changed at once, each to the top of its parabola.
 
@@ -132,7 +177,7 @@ def improved(item: Item, here: float, around: Iterable[float], sampling: Samplin
         around: That of its `variations`.
     """
     scores = list(around)
-    pairs = zip(numbers(item), scores[::2], scores[1::2], strict=True)
+    pairs = zip(numbers(item, sampling), scores[::2], scores[1::2], strict=True)
     return changed(item, {n: _top(below, here, above) for n, below, above in pairs}, sampling)
 
 

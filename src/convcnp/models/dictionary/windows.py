@@ -36,8 +36,8 @@ _JUMP = 0.02  # deviations by which windows may disagree at a seam
 _SEAMS, _PLACES = 3, 5  # looked at, at most, and times at each
 _CORE = SEEN - 2 * _MARGINS[0]  # points of a window
 _BLEND = 32  # points before and after a seam over which two windows blend
-_WEIGHING = 8  # windows at most from which the weights of a long series come
-_TELLING = 32  # and what its seasons are
+_WEIGHING = 8  # stretches at most, from which the weights of the longest series come
+_TELLING = 32  # and what their seasons are
 _Part = TypeVar("_Part")
 LONGEST = 4608  # observations, up to which each is left out in turn: of more it would take too long
 
@@ -168,9 +168,12 @@ class Fitted:
             found.deviation[own] = (self.variance[0] / precision).sqrt()[own - window.start]
         return found
 
-    def with_windows_that_agree(self) -> Fitted:
-        """Return the same with windows that are as wide as makes them agree where they meet."""
-        found = self
+    def finished(self) -> Fitted:
+        """Return what predicts: of a long series the entries that are used, in wide windows."""
+        return self if self.whole else _with_used(self)._with_windows_that_agree()
+
+    def _with_windows_that_agree(self) -> Fitted:
+        """Widen windows until they agree where they meet, or are as wide as can be afforded."""
         for margin in _MARGINS:
             found = replace(self, windows=windows(self.series.x, margin))
             if found._jump() < _JUMP:
@@ -180,8 +183,7 @@ class Fitted:
     def _jump(self) -> float:
         """Return how far windows disagree at some seams, at most, in deviations."""
         pairs = list(pairwise(self.windows))
-        some = pairs[:: -(-len(pairs) // _SEAMS)] if pairs else []
-        return max((self._apart(*pair) for pair in some), default=0.0)
+        return max(self._apart(*pair) for pair in pairs[:: -(-len(pairs) // _SEAMS)])
 
     def _apart(self, before: Window, after: Window) -> float:
         assert before.fall is not None
@@ -225,7 +227,7 @@ class Fitted:
 def fit(series: Series, entries: Entries, funnel: Funnel, prior: Prior) -> Fitted:
     """Choose and weigh entries by their evidence on the series."""
     found = funnel(entries, series, Frame.of(series), prior, series.sampling)
-    return weigh(series, found, prior)
+    return weigh(series, found, prior).finished()
 
 
 def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
@@ -234,14 +236,16 @@ def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
     if series.is_in_parts:
         beside, seasons = apart(entries)
         frame = replace(frame, seasons=seasons)
-        summary = _pooled(_WEIGHING, beside, series, frame)
+        # An outlier is found by its evidence, which must not be left out.
+        most = _WEIGHING if series.num_points > LONGEST else series.num_points
+        summary = _pooled(most, beside, series, frame)
     else:
         whole = factored(beside, series, frame, prior)
         summary = whole.summary
     score = summary.log_evidence(prior) + entries.log_prior[:, None, None]
     weighed = chosen(score)
     variants = weighed.variants
-    found = Fitted(
+    return Fitted(
         *(series, entries, beside, frame, prior, weighed),
         summary.variance(prior)[variants.entry, variants.form, variants.trend],
         2 * prior.freedom + summary.freedom,
@@ -250,7 +254,6 @@ def weigh(series: Series, entries: Entries, prior: Prior) -> Fitted:
         float(score.flatten().logsumexp(0)),
         windows(series.x),
     )
-    return _with_used(found).with_windows_that_agree() if series.is_in_parts else found
 
 
 def _spread(every: list[_Part], most: int) -> list[_Part]:
@@ -259,7 +262,13 @@ def _spread(every: list[_Part], most: int) -> list[_Part]:
 
 
 def _pooled(most: int, entries: Entries, series: Series, frame: Frame) -> Summary:
-    """Add up what so many stretches say, each given the observations just before it."""
+    """Add up what so many stretches say, and observations that lie far apart."""
+    far = [summarised(entries, Bordered.of(part, frame)) for part in series.far_apart(SEEN)]
+    return pooled(chained(most, entries, series, frame) + far)
+
+
+def chained(most: int, entries: Entries, series: Series, frame: Frame) -> list[Summary]:
+    """Return what so many stretches say, each given the observations just before it."""
     stretches = math.ceil(series.num_points / (SEEN - _MARGINS[0]))
     edges = [round(i * series.num_points / stretches) for i in range(stretches + 1)]
     summaries = []
@@ -267,7 +276,7 @@ def _pooled(most: int, entries: Entries, series: Series, frame: Frame) -> Summar
         before = min(start, _MARGINS[0])
         part = series.part(start - before, stop)
         summaries.append(summarised(entries, Bordered.of(part, frame, given=before)))
-    return pooled(summaries)
+    return summaries
 
 
 def _with_used(fitted: Fitted) -> Fitted:
