@@ -36,7 +36,7 @@ def test_entries_are_the_same_when_put_together_again():
 
 def test_a_variation_changes_one_number_up_and_down():
     found = variations(ITEM, TIMES)
-    assert [n.kind for n in numbers(ITEM)] == [
+    assert [n.kind for n in numbers(ITEM, TIMES)] == [
         *("noise", "length", "sharpness", "period", "length", "odds")
     ]
     assert len(found) == 12
@@ -56,7 +56,7 @@ def test_odds_double_and_halve():
 
 def test_an_exact_season_stays_exact_though_its_period_moves():
     exact = Item({(EQ, 1e6, 12.0, 0.0): 1.0}, 0.1, 0.0, 1)
-    assert [n.kind for n in numbers(exact)] == ["noise", "period"]
+    assert [n.kind for n in numbers(exact, TIMES)] == ["noise", "period"]
     assert all(base[1] == 1e6 for each in variations(exact, TIMES) for base in each.kernel)
 
 
@@ -85,7 +85,7 @@ def heights(item: Item, top: dict[Number, float]) -> list[float]:
     here = sum(t**2 for t in top.values())
     return [
         -(here - top.get(n, 0.0) ** 2 + (step - top.get(n, 0.0)) ** 2)
-        for n in numbers(item)
+        for n in numbers(item, TIMES)
         for step in (-1.0, 1.0)
     ]
 
@@ -102,7 +102,7 @@ def test_all_numbers_go_to_the_top_of_their_parabolas_at_once():
 
 
 def test_a_number_goes_no_farther_than_a_step_and_a_half_and_not_where_nothing_is_known():
-    count = len(numbers(ITEM))
+    count = len(numbers(ITEM, TIMES))
     far = improved(ITEM, 0.0, [-100.0, 99.0, *[0.0] * 2 * (count - 1)], TIMES)
     assert far.noise == pytest.approx(0.1 * 2.5**1.5)
     rising = improved(ITEM, 0.0, [-1.0, 2.0, *[0.0] * 2 * (count - 1)], TIMES)

@@ -91,7 +91,7 @@ def test_windows_are_wider_where_they_would_not_agree():
 
     def widest(length_scale: float, noise: float) -> int:
         entry = assembled([({(EQ, length_scale, math.inf, 0.0): 1.0}, (noise,))], [0.0], [0])
-        found = weigh(series, entry, Prior()).windows
+        found = weigh(series, entry, Prior()).finished().windows
         return max(window.stop - window.start for window in found)
 
     assert widest(5.0, 1.0) < 600

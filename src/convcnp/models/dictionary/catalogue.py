@@ -233,6 +233,8 @@ def entries_for(
     """
     sharpest = [sampling.sharpest(period) if sampling else math.inf for period in periods]
     price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
+    if is_long:  # stretches and what lies far apart see the same seasons, and count them twice
+        price *= 2
     kernels = list(catalogue.plain(is_long))
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):

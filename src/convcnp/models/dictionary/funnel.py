@@ -66,9 +66,10 @@ class Funnel:
         if series.is_in_parts:
             looks[0] = (parts, self.rounds, self.leading, Seasons.of(entries))
             entries = with_exact_seasons(entries, sampling.told)
-            # Short runs tell how rough a level is, and not how far it goes.
-            parts = [*series.stretches(self.looking)[::2], *series.far_apart(self.looking)]
-            looks.append((parts, 1, 2, NO_SEASONS))
+            if len(stretches := series.stretches(self.looking)) > 1:
+                # Short runs tell how rough a level is, and not how far it goes.
+                parts = [*stretches[::2], *series.far_apart(self.looking)]
+                looks.append((parts, 1, 2, NO_SEASONS))
         entries = self._ranked(entries, series, frame, prior)
         for parts, rounds, leading, seasons in looks:
             evidence = evidence_on(parts, frame, prior)

@@ -183,7 +183,8 @@ class Fitted:
     def _jump(self) -> float:
         """Return how far windows disagree at some seams, at most, in deviations."""
         pairs = list(pairwise(self.windows))
-        return max(self._apart(*pair) for pair in pairs[:: -(-len(pairs) // _SEAMS)])
+        some = pairs[:: -(-len(pairs) // _SEAMS) or 1]
+        return max((self._apart(*pair) for pair in some), default=0.0)
 
     def _apart(self, before: Window, after: Window) -> float:
         assert before.fall is not None
