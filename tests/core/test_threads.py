@@ -33,3 +33,13 @@ def test_a_dictionary_computes_on_one_thread(two_threads, monkeypatch):
     model(task)
     model.findings(task)
     assert seen == [1, 1] and torch.get_num_threads() == 2
+
+
+def test_of_several_that_compute_at_once_the_last_one_ends_it(two_threads):
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert torch.get_num_threads() == 1
+    second.__exit__(None, None, None)
+    assert torch.get_num_threads() == 2

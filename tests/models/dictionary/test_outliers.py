@@ -159,3 +159,11 @@ def test_it_says_when_outliers_came():
     task = Task.from_arrays(1e6 + 60 * x, y, [1e6])
     ((found,),) = GaussianProcessDictionary().findings(task)
     assert found.outliers == pytest.approx((1e6 + 60 * x[[20, 70]]).tolist())
+
+
+@pytest.mark.parametrize("place", [600, 3500])
+def test_one_spike_is_found_wherever_a_long_series_has_it(model, place):
+    """Every stretch must weigh: a spike that none of them sees has no evidence."""
+    x, y = wave(3700)
+    y[place] += 3.0
+    assert outliers_in(model, x, y).times == pytest.approx([place])

@@ -113,3 +113,22 @@ def test_a_period_of_many_points_is_told_by_all_of_them():
 
 def test_a_few_points_have_no_period():
     assert find_periods(times(7), noisy(times(7), 3.0), None) == []
+
+
+def test_what_comes_round_slowly_and_what_quickly_are_both_found():
+    x = times(26_298, irregular=False)
+    noise = torch.randn(len(x), dtype=x.dtype, generator=torch.Generator().manual_seed(0))
+    y = 5 * torch.sin(2 * math.pi * x / 8766) + torch.sin(2 * math.pi * x / 24) + noise
+    found = find_periods(x, y[None], 1.0)
+    assert found[0] == pytest.approx(8766, rel=0.01)
+    assert any(period == pytest.approx(24, rel=1e-4) for period in found)
+
+
+def test_two_quick_periods_are_followed_through_all_of_a_series():
+    """The second one's frequency is found beside the first; a period of eight meets no comb."""
+    x = times(40_000, irregular=False)
+    noise = torch.randn(len(x), dtype=x.dtype, generator=torch.Generator().manual_seed(1))
+    y = torch.sin(2 * math.pi * x / 25.003) + 0.5 * torch.sin(2 * math.pi * x / 8.0013) + noise
+    cycles = sorted(len(x) / period for period in find_periods(x, y[None], 1.0))
+    for expected in (len(x) / 25.003, len(x) / 8.0013):
+        assert min(abs(found - expected) for found in cycles) < 0.1

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from convcnp.models.dictionary.catalogue import Sampling, assembled
-from convcnp.models.dictionary.kernels import EQ, Entries
-from convcnp.models.dictionary.search import searched
-from convcnp.models.dictionary.variations import items
+from convcnp.models.dictionary.catalogue import ENDLESS, Sampling, assembled
+from convcnp.models.dictionary.kernels import EQ, MATERN12, Entries
+from convcnp.models.dictionary.search import searched, with_exact_seasons
+from convcnp.models.dictionary.variations import Seasons, items
 
 SPAN = 100.0
 TIMES = Sampling(np.linspace(0, SPAN, 1001))
@@ -63,3 +63,27 @@ def test_without_rounds_only_periods_are_moved():
     entries, _ = searched(season(11.6), evidence(season(11.6)), evidence, TIMES, 0, 3)
     assert len(entries) == 2 + 6
     assert entries.noise.unique().tolist() == [0.1]
+
+
+def test_seasons_that_drift_become_exact_ones_and_slow_ones_are_nothing_else():
+    drifting, rhythm = (EQ, 40.0, 12.0, 1.0), (MATERN12, 20.0, 12.0, 0.0)
+    slow, level = (EQ, 4000.0, 900.0, 1.0), (EQ, 5.0, math.inf, 0.0)
+    kernels = [{drifting: 0.5, level: 0.5}, {rhythm: 1.0}, {slow: 1.0}, {level: 1.0}]
+    found = items(
+        with_exact_seasons(assembled([(k, (0.1,)) for k in kernels], [0.0] * 4, [1, 1, 2, 0]), 576)
+    )
+    exact = [{(EQ, ENDLESS, 12.0, 1.0): 0.5, level: 0.5}, {(EQ, ENDLESS, 900.0, 1.0): 1.0}]
+    expected = [kernels[0], kernels[1], kernels[3], *exact]
+    assert len(found) == len(expected)
+    assert all(item.kernel in expected for item in found)
+
+
+def test_seasons_of_a_long_series_are_put_beside_the_best():
+    evidence, _ = peaked(at=12.0, noise=0.1)
+    beside = Seasons([12.0, 5.0], 7.0, 3)
+    entries, _ = searched(season(12.0), evidence(season(12.0)), evidence, TIMES, 0, 9, beside)
+    found = [item for item in items(entries) if item.family == 3]
+    sets = {tuple(sorted({base[2] for base in item.kernel})) for item in found}
+    sets = {periods for periods in sets if {*periods} <= {5.0, 12.0, math.inf}}  # not yet moved
+    assert sets == {(12.0, math.inf), (5.0, math.inf), (5.0, 12.0), (5.0, 12.0, math.inf)}
+    assert {-7.0, -14.0} <= {item.log_prior for item in found}

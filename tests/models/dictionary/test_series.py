@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from convcnp.models.dictionary.series import prepared
+from convcnp.models.dictionary.series import prepared, scattered
 
 
 def numbers(*values):
@@ -33,3 +33,27 @@ def test_the_order_of_observations_does_not_matter():
     one, other = prepared(x, y, None), prepared(x.flip(0), y.flip(0), None)
     assert torch.equal(one.x, other.x)
     assert torch.equal(one.z, other.z)
+
+
+@pytest.mark.parametrize(("count", "places"), [(8, 9), (32, 33), (4096, 4100), (8, 8), (8, 3)])
+def test_scattered_places_are_as_many_as_asked(count, places):
+    found = scattered(count, places)
+    assert found == sorted(set(found))
+    assert len(found) == min(count, places)
+    assert found[0] >= 0 and found[-1] < places
+
+
+def test_points_far_apart_are_from_all_over_a_long_series():
+    short, long = (prepared(x, x.sin()) for x in map(torch.arange, (500.0, 50_000.0)))
+    assert short.far_apart(48) == []
+    (found,) = long.far_apart(48)
+    assert found.num_points == 48
+    assert found.span > 0.9 * long.span
+    assert found.x.diff().unique().numel() > 1
+    (many,) = prepared(torch.arange(2000.0), torch.arange(2000.0).sin()).far_apart(240)
+    assert (found.step, many.step) == (None, 1.0)  # what is slower to look up is not
+
+
+def test_times_that_single_precision_could_not_tell_are_not_seen_together():
+    x = torch.cat([torch.arange(500.0), 1e9 + torch.arange(500.0)]).double()
+    assert prepared(x, x.sin()).far_apart(48) == []

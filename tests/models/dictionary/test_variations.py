@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from convcnp.models.dictionary.catalogue import Catalogue, Sampling, entries_for
+from convcnp.models.dictionary.catalogue import ENDLESS, Catalogue, Sampling, entries_for
 from convcnp.models.dictionary.kernels import EQ, MATERN32
 from convcnp.models.dictionary.variations import (
     Item,
     Number,
+    Seasons,
     changed,
     improved,
     items,
@@ -16,6 +17,7 @@ from convcnp.models.dictionary.variations import (
     numbers,
     put_together,
     variations,
+    with_another_season,
 )
 
 SEASON, ROUGH = (EQ, 30.0, 12.0, 1.0), (MATERN32, 3.0, math.inf, 0.0)
@@ -115,3 +117,28 @@ def test_a_season_becomes_no_sharper_than_its_times_tell():
     sharper = changed(ITEM, {Number("sharpness", 0): 9.0}, months)
     assert next(iter(sharper.kernel))[3] == pytest.approx(months.sharpest(12.0))
     assert next(iter(changed(ITEM, {Number("sharpness", 0): 1.0}, months).kernel))[3] == 1.8
+
+
+def test_a_period_that_parts_of_a_series_tell_too_little_of_is_left_as_it_is():
+    hours = Sampling(np.arange(9000.0), told=576)
+    year = Item({(EQ, ENDLESS, 8766.0, 1.0): 1.0}, 0.1, 0.0, 1)
+    assert [n.kind for n in numbers(year, hours)] == ["noise", "sharpness"]
+    assert moved_periods(year, hours) == []
+
+
+def test_another_season_is_exact_pays_its_price_and_leaves_the_noise_as_large():
+    found = with_another_season(ITEM, Seasons([12.2, 50.0], 6.0, 4), TIMES)
+    assert len(found) == 4  # 12.2 is 12 again
+    for each in found:
+        ((base, share),) = [part for part in each.kernel.items() if part[0] not in ITEM.kernel]
+        assert base[:3] == (EQ, ENDLESS, 50.0)
+        assert each.kernel[SEASON] == pytest.approx(0.8 * (1 - share))
+        assert each.noise == pytest.approx(ITEM.noise * (1 - share))
+        assert (each.log_prior, each.family) == (-9.0, 4)
+
+
+def test_seasons_are_those_of_the_catalogue():
+    found = Seasons.of(entries_for(Catalogue(), [12.0, 5.0], 100))
+    assert found.periods == [5.0, 12.0]
+    assert found.price == pytest.approx(math.log(100), rel=0.01)
+    assert Seasons.of(entries_for(Catalogue(), [], 100)).periods == []
