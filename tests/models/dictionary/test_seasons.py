@@ -183,11 +183,12 @@ def test_hours_know_the_year_through_weeks_that_are_missing(seed):
     assert held > 0.7
 
 
-def test_minutes_know_the_day():
+@pytest.mark.parametrize("seed", [0, 2])
+def test_minutes_know_the_day(seed):
     """The stretch that is searched for a rhythm is shorter than three days."""
     x = np.arange(9000.0)
     day = 15 * np.sin(2 * np.pi * x / 1440) + 5 * np.sin(4 * np.pi * x / 1440 + 1)
-    y = day + wandering(1000, 3.0, len(x), 0) + np.random.default_rng(1).standard_normal(len(x))
+    y = day + wandering(1000, 3.0, len(x), seed) + np.random.default_rng(1).standard_normal(len(x))
     hidden = (x >= 4500) & (x < 5940) & (np.arange(len(x)) % 9 == 0)
     seen = (x < 4500) | (x >= 5940)
     away, held = score(x[seen | hidden], y[seen | hidden], hidden[seen | hidden])

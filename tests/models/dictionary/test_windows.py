@@ -168,3 +168,10 @@ def test_seams_all_over_a_series_are_looked_at(monkeypatch):
     )
     weigh(fitted.series, fitted.entries, Prior()).finished()
     assert len({start // 1700 for start in looked}) == 3
+
+
+def test_what_lies_far_apart_weighs_beside_the_stretches():
+    series = prepared(torch.arange(2000).double(), torch.randn(2000))
+    entries = assembled([({(MATERN12, 20.0, math.inf, 0.0): 1.0}, (0.1,))], [0.0], [0])
+    freedom = weigh(series, entries, Prior()).freedom - 2 * Prior().freedom
+    assert freedom == (2000 - 1) + (576 - 1)  # a constant is told by each of both

@@ -124,7 +124,7 @@ def find_periods(
     either was found by a harmonic, that one is the third. The forms of a series are pooled.
 
     Of a longer series averages of all of it are searched, for what comes round slowly, and then a
-    stretch from the middle, for what comes round quickly: up to two of each.
+    stretch from the middle, for up to two that come round quickly.
     """
     if len(x) <= _LONGEST:
         return [1 / frequency for frequency in _found(x, z, step)]
@@ -179,10 +179,8 @@ def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
     while points < len(x):
         points = min(_LONGER * points, len(x))
         some = torch.tensor(scattered(_LONGEST, points)) + (len(x) - points) // 2
-        times, rest = x[some] - x[some[0]], z[:, some]
-        for i, frequency in enumerate(found):
-            found[i] = _refined(times, rest, frequency, float(times[-1]), _UNSURE)
-            rest = without(times, rest, found[i])
+        times, seen = x[some] - x[some[0]], z[:, some]
+        found = [_refined(times, seen, each, float(times[-1]), _UNSURE) for each in found]
     return found
 
 
