@@ -6,11 +6,13 @@ between `<!-- source convcnp.core.grid.Field -->` and `<!-- /source -->`.
 
 import inspect
 import json
+import math
 import pkgutil
 import re
 import sys
 import tomllib
 from pathlib import Path
+from statistics import geometric_mean, mean
 from textwrap import dedent
 from typing import Any
 
@@ -257,11 +259,37 @@ def headline_table() -> str:
     return Table("", header, rows).markdown()
 
 
+def long_series_table() -> str:
+    """Return how `python -m benchmarks.long_series` fills blocks of every kind of series."""
+    found = json.loads((ROOT / "results/long-series.json").read_text())["rows"]
+    sizes = {row["observations"] for row in found}
+    ends = min(sizes), max(sizes)
+    header = ["Series", "CRPS", "Error / a line's", "Error / that of the same phases"]
+    header += ["In the 90 % band", *(f"Seconds, {size:,}" for size in ends)]
+    kinds = dict.fromkeys(row["kind"] for row in found)
+    return Table("", header, [_kind_row(kind, found, ends) for kind in kinds]).markdown()
+
+
+def _kind_row(kind: str, found: list[dict[str, Any]], sizes: tuple[int, int]) -> list[str]:
+    own = [row for row in found if row["kind"] == kind]
+
+    def ratio(way: str) -> str:
+        ratios = [row["error"] / row["error_by_hand"].get(way, math.nan) for row in own]
+        return "—" if math.isnan(ratios[0]) else f"{geometric_mean(ratios):.2f}"
+
+    crps, held = geometric_mean(row["crps"] for row in own), mean(row["held"] for row in own)
+    seconds = [mean(r["seconds"] for r in own if r["observations"] == size) for size in sizes]
+    name = kind[0].upper() + kind[1:]
+    ratios = (ratio("line"), ratio("phases"))
+    return [name, f"{crps:.3f}", *ratios, f"{held:.0%}", *(f"{each:.1f}" for each in seconds)]
+
+
 SPOKEN = {"eq": "EQ", "matern": "Matern-5/2"}
 
 OTHERS = {
     "parts": parts_table,
     "headline": headline_table,
+    "long-series": long_series_table,
     "margins": margins_table,
     "real-series-sums": sums_table,
     "decisions": decisions_table,

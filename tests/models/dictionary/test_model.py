@@ -281,18 +281,6 @@ def test_series_that_differ_in_level_and_scale_are_weighed_once(monkeypatch, has
     torch.testing.assert_close(together, alone, rtol=1e-12, atol=1e-12)
 
 
-def test_only_some_short_series_are_remembered():
-    model, known = GaussianProcessDictionary(), {}
-    for count in (1, 2, 33):
-        x = torch.arange(float(count), dtype=torch.float64)
-        model.fit(x, x.sin(), known=known)
-    assert len(known) == 2
-    known.update({bytes([i]): next(iter(known.values())) for i in range(62)})
-    first = next(iter(known))
-    model.fit(torch.zeros(3), torch.tensor([0.0, 1.0, 3.0]), known=known)
-    assert len(known) == 64 and first not in known
-
-
 def counts(rng: np.random.Generator, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """Draw visitors by the hour: none at night, and most at noon."""
     x = np.arange(float(n))

@@ -24,11 +24,10 @@ from convcnp.models.dictionary.levels import at_levels
 from convcnp.models.dictionary.outliers import without_outliers
 from convcnp.models.dictionary.periodogram import find_periods
 from convcnp.models.dictionary.plane import plane_dictionary
+from convcnp.models.dictionary.recent import Recent
 from convcnp.models.dictionary.rhythm import Seen, described, restless
 from convcnp.models.dictionary.series import Series, prepared
 from convcnp.models.dictionary.windows import Fitted, fit
-
-_SHORT, _KNOWN = 32, 64  # points of series that are remembered, and how many of them
 
 
 class GaussianProcessDictionary(AveragedProcesses):
@@ -80,6 +79,7 @@ class GaussianProcessDictionary(AveragedProcesses):
                 f"{dim_x}; use a PlaneDictionary for the plane."
             )
         self.catalogue = catalogue or Catalogue()
+        self.recent = Recent()
 
     @classmethod
     def standard(cls, dim_x: int = 1, dim_y: int = 1) -> GaussianProcessDictionary:
@@ -88,14 +88,13 @@ class GaussianProcessDictionary(AveragedProcesses):
 
     def answering(self, task: Task) -> Answering:
         """Return what predicts one channel of one task; alike series are weighed once."""
-        known: dict[bytes, Fitted] = {}
 
         def answer(index: int, channel: int, x: Tensor) -> Components:
-            fitted = self._fitted(task, index, channel, known)
+            fitted = self._fitted(task, index, channel)
             assert fitted is not None
             if known_variance(task, index, channel) is None:
                 return self.components(fitted, x[:, 0])
-            return self._doubted(fitted, task, index, channel, x[:, 0], known)
+            return self._doubted(fitted, task, index, channel, x[:, 0])
 
         return answer
 
@@ -106,10 +105,9 @@ class GaussianProcessDictionary(AveragedProcesses):
         index: int,
         channel: int,
         x: Float[Tensor, " m"],
-        known: dict[bytes, Fitted],
     ) -> Components:
         """Predict a series by what it says with its errors, in their logarithms, and without."""
-        untold = self._fitted(task.without_errors(), index, channel, known)
+        untold = self._fitted(task.without_errors(), index, channel)
         variance = known_variance(task, index, channel)
         assert untold is not None and variance is not None
         # A typical error: values do not depend on how well they will be measured.
@@ -119,13 +117,11 @@ class GaussianProcessDictionary(AveragedProcesses):
         y = task.y_context[index, observed, channel].double()
         if untold.series.has_logarithms and are_small(variance, y):
             times = task.x_context[index, observed, 0]
-            of_logarithms = self.fit(times, y.log(), variance / y**2, known)
+            of_logarithms = self.fit(times, y.log(), variance / y**2)
             views.append(View.told(of_logarithms, x).of_logarithms(y.log()))
         return self.mixed(weighed(views), math.inf, untold.series)
 
-    def _fitted(
-        self, task: Task, index: int, channel: int, known: dict[bytes, Fitted] | None = None
-    ) -> Fitted | None:
+    def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
         observed = task.context_mask[index, :, channel]
         if not observed.any():
             return None
@@ -133,7 +129,6 @@ class GaussianProcessDictionary(AveragedProcesses):
             task.x_context[index, observed, 0],
             task.y_context[index, observed, channel],
             known_variance(task, index, channel),
-            known,
         )
 
     @torch.no_grad()
@@ -142,24 +137,18 @@ class GaussianProcessDictionary(AveragedProcesses):
         x: Float[Tensor, " n"],
         y: Float[Tensor, " n"],
         variance: Float[Tensor, " n"] | None = None,
-        known: dict[bytes, Fitted] | None = None,
     ) -> Fitted:
         """Weigh the entries by the observations of one series, at least one.
 
+        Some that were asked for last are not weighed again; nor is one that differs from them in
+        level and scale alone, such as another single row.
+
         Args:
             variance: Known variance of every observation's error, in squared units of y.
-            known: Short series by their fingerprint, to which this one is added; one that differs
-                in level and scale alone, such as another single row, is not weighed again.
         """
-        series = prepared(x, y, variance)
-        if known is None or series.num_points > _SHORT:
-            return self._weighed(series, variance is not None)
-        key = series.fingerprint
-        if key not in known:
-            if len(known) == _KNOWN:
-                del known[next(iter(known))]
-            known[key] = self._weighed(series, variance is not None)
-        found = known[key]
+        series, has_errors = prepared(x, y, variance), variance is not None
+        key = series.fingerprint + bytes([has_errors])
+        found = self.recent(key, lambda: self._weighed(series, has_errors))
         # In other units of the values, densities are others.
         volume = float((series.log_volume[0] - found.series.log_volume[0]).sum())
         own = replace(series, extra=found.series.extra)
