@@ -76,7 +76,9 @@ def test_of_thousands_of_points_the_lowest_and_highest_are_drawn_and_gaps_enlarg
     assert len(points.get_xdata()) <= 2000
     assert points.get_label() == f"observed: {len(points.get_xdata()):,} of 2,990"
     assert points.get_ydata().max() == pytest.approx(1, abs=1e-3)
-    assert gap.get_ylabel() == "v: a gap"
+    assert whole.get_title(loc="left") == ""
+    assert gap.get_title(loc="left") == "v: a gap"
+    assert gap.get_ylabel() == "v"
     times = gap.lines[0].get_xdata()
     assert 900 < times.min() < 1000
     assert 1010 < times.max() < 1100
@@ -106,9 +108,9 @@ def test_what_lies_ahead_is_enlarged_under_its_name_and_dates_are_short(drawn):
     request = convcnp.load("general").request(frame, "+20")
     pictures.draw_series(request, request.predict())
     whole, ahead = drawn[0].axes
-    assert ahead.get_ylabel() == "v: ahead"
-    # The 20 days, and twice as long before: every one, so that no peak is cut off.
-    assert len(ahead.lines[0].get_xdata()) == 20 + 2 * 19
+    assert ahead.get_title(loc="left") == "v: ahead"
+    # The 20 days, and twice as long before the last: every one, so that no peak is cut off.
+    assert len(ahead.lines[0].get_xdata()) == 20 + 1 + 2 * 20
     labels = [label.get_text() for label in whole.get_xticklabels()]
     assert labels
     assert max(map(len, labels)) <= 4

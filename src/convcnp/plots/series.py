@@ -15,6 +15,7 @@ from convcnp.frames.lattice import lattice
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
 from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
+from convcnp.plots.zooms import Zoom, zooms_of
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
@@ -24,11 +25,9 @@ if TYPE_CHECKING:
 
 _PANELS = 6  # of a page
 _LONGEST_NAME = 60  # characters
+_LONGEST_IN_TITLE = 30  # beside the legend
 _POINTS = 600  # of a curve
 _BINS = 1000  # of a panel, in each of which the lowest and the highest value are drawn
-_NARROW = 0.05  # of a panel: narrower gaps get one of their own
-_ZOOMED = 3  # of these, the longest
-_AROUND = 2.0  # lengths of a gap to either side of it
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class _Panel:
 
     series: int
     value: str
-    part: tuple[float, float] | None = None
+    part: Zoom | None = None
 
 
 def draw_series(
@@ -102,7 +101,7 @@ def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFra
     """Return the rows of a band that a panel shows."""
     if panel.part is None:
         return band
-    low, high = table.axis.times(np.array(panel.part))
+    low, high = table.axis.times(np.array([panel.part.low, panel.part.high]))
     return band[(band[table.time] >= low) & (band[table.time] <= high)]
 
 
@@ -124,7 +123,7 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
     asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
     answer = answer.iloc[request.targets.rows(i)]
     if panel.part is not None:
-        low, high = panel.part
+        low, high = panel.part.low, panel.part.high
         inside = (x >= low) & (x <= high)
         x, y, error = x[inside], y[inside], error[inside]
         inside = (asked >= low) & (asked <= high)
@@ -138,10 +137,10 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
         axes.vlines(times, *bars, color=BLACK, linewidth=0.6, alpha=0.6, label="standard error")
     _draw_samples(axes, asked, answer, table.time, value)
     name = value if table.labels is None else f"{value}, {table.labels[i]}"
-    if panel.part is not None:
-        is_ahead = asked.min() > table.series.x[rows][-1]
-        name = f"{name}: ahead" if is_ahead else f"{name}: a gap"
     axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
+    if panel.part is not None:
+        title = f"{shortened(name, _LONGEST_IN_TITLE)}: {panel.part.title}"
+        axes.set_title(title, loc="left", fontsize="small", parse_math=False)
     if table.axis.dtype.kind == "M":
         short_dates(axes)
 
@@ -199,7 +198,7 @@ def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
         if regular is not None:
             curve = _chosen(regular, asked.x[wanted], panel.part)
         else:
-            curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, *panel.part)
+            curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, panel.part)
         curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
     lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
     x = np.concatenate([curves[i] for i in sorted(curves)])
@@ -212,30 +211,11 @@ def _panels(request: SeriesRequest, numbers: list[int]) -> list[_Panel]:
     table, found = request.table, []
     for i in numbers:
         rows = table.series.rows(i)
-        parts = _narrow_gaps(request, i)
-        for value, y in zip(table.columns.values, table.y[rows].T, strict=True):
-            if not np.isnan(y).all():
-                found.append(_Panel(i, value))
-                found += [_Panel(i, value, part) for part in parts]
+        for channel, value in enumerate(table.columns.values):
+            if not np.isnan(table.y[rows, channel]).all():
+                parts = zooms_of(request, i, channel)
+                found += [_Panel(i, value), *(_Panel(i, value, part) for part in parts)]
     return found
-
-
-def _narrow_gaps(request: SeriesRequest, i: int) -> list[tuple[float, float]]:
-    """Return what surrounds the longest of the asked stretches that would hardly be seen."""
-    series, asked = request.table.series, request.targets.inputs
-    own, times = series.x[series.rows(i)], np.sort(asked.x[asked.rows(i)])
-    if len(own) < _POINTS or not len(times):
-        return []
-    span, step = np.ptp(own), float(np.median(np.diff(own)))
-    runs = np.split(times, np.flatnonzero(np.diff(times) > 3 * step) + 1)
-    runs = [run for run in runs if np.ptp(run) < _NARROW * span]
-    longest = sorted(sorted(runs, key=np.ptp)[-_ZOOMED:], key=lambda run: run[0])
-    last = max(own[-1], times[-1])  # nothing was asked for beyond
-    return [
-        (run[0] - room, min(run[-1] + room, last))
-        for run in longest
-        if (room := _AROUND * max(float(np.ptp(run)), 10 * step))
-    ]
 
 
 def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str, middle: str) -> None:
@@ -260,10 +240,10 @@ def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, va
         axes.lines[-1].set_label("coherent samples")  # one of them, for all
 
 
-def _fine(x: np.ndarray, low: float, high: float) -> np.ndarray:
+def _fine(x: np.ndarray, part: Zoom) -> np.ndarray:
     """Return times of a part of a series, as many as it has steps, or as make a smooth curve."""
-    steps = 2 * (high - low) / float(np.median(np.diff(x)))
-    return np.linspace(low, high, int(np.clip(steps, 200, 2 * _POINTS)))
+    steps = 2 * (part.high - part.low) / float(np.median(np.diff(np.unique(x))))
+    return np.linspace(part.low, part.high, int(np.clip(steps, 200, 2 * _POINTS)))
 
 
 def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -273,9 +253,9 @@ def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:
     return np.unique(np.concatenate([grid, asked if len(asked) < _POINTS else []]))
 
 
-def _chosen(regular: np.ndarray, asked: np.ndarray, part: tuple[float, float] | None) -> np.ndarray:
+def _chosen(regular: np.ndarray, asked: np.ndarray, part: Zoom | None) -> np.ndarray:
     """Choose from the times of a regular series, or of a part of it, so many as make a curve."""
     if part is not None:
-        regular = regular[(regular >= part[0]) & (regular <= part[1])]
+        regular = regular[(regular >= part.low) & (regular <= part.high)]
     places = np.linspace(0, len(regular) - 1, min(2 * _POINTS, len(regular))).round()
     return np.union1d(regular[places.astype(np.int64)], asked if len(asked) < _POINTS else [])
