@@ -53,7 +53,7 @@ def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     assert [line.get_ydata().tolist() for line in samples] == [
         own[f"v_sample{i}"].tolist() for i in (1, 2)
     ]
-    named = [text.get_text() for text in panels[0].get_legend().get_texts()]
+    named = [text.get_text() for text in drawn[0].legends[0].get_texts()]
     assert named == ["mean and 90 % band", "observed", "coherent samples"]
     # The curve passes through what was predicted.
     times, mean = band.get_data()
@@ -77,11 +77,22 @@ def test_of_thousands_of_points_the_lowest_and_highest_are_drawn_and_gaps_enlarg
     assert points.get_label() == f"observed: {len(points.get_xdata()):,} of 2,990"
     assert points.get_ydata().max() == pytest.approx(1, abs=1e-3)
     assert whole.get_title(loc="left") == ""
-    assert gap.get_title(loc="left") == "v: a gap"
+    assert gap.get_title(loc="left") == "v: 1000 to 1009, 10 long"
     assert gap.get_ylabel() == "v"
     times = gap.lines[0].get_xdata()
     assert 900 < times.min() < 1000
     assert 1010 < times.max() < 1100
+
+
+def test_the_legend_lies_above_the_title_of_a_gap(drawn, monkeypatch):
+    monkeypatch.setattr(pictures, "_PANELS", 1)
+    request = long_request()
+    pictures.draw_series(request, request.predict())
+    _, gap = drawn
+    gap.draw_without_rendering()
+    (legend,) = gap.legends
+    title = gap.axes[0]._left_title  # there is no other way to its extent
+    assert legend.get_window_extent().y0 >= title.get_window_extent().y1
 
 
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
@@ -108,7 +119,7 @@ def test_what_lies_ahead_is_enlarged_under_its_name_and_dates_are_short(drawn):
     request = convcnp.load("general").request(frame, "+20")
     pictures.draw_series(request, request.predict())
     whole, ahead = drawn[0].axes
-    assert ahead.get_title(loc="left") == "v: ahead"
+    assert ahead.get_title(loc="left") == "v: 9 to 28 February 2005, 20 days ahead"
     # The 20 days, and twice as long before the last: every one, so that no peak is cut off.
     assert len(ahead.lines[0].get_xdata()) == 20 + 1 + 2 * 20
     labels = [label.get_text() for label in whole.get_xticklabels()]
@@ -152,8 +163,8 @@ def test_an_axis_of_numbers_is_named_and_the_legend_covers_nothing(drawn):
     pictures.draw_series(request, request.predict())
     page = drawn[0]
     assert [axes.get_xlabel() for axes in page.axes] == ["", "", "t"]
-    page.canvas.draw()
-    panel, legend = page.axes[0], page.axes[0].get_legend()
+    page.draw_without_rendering()
+    panel, legend = page.axes[0], page.legends[0]
     assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
 
 

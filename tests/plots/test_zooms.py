@@ -1,11 +1,12 @@
-"""Which gaps of a column are enlarged."""
+"""Which gaps of a column are enlarged, and what their panels are called."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import convcnp
-from convcnp.plots.zooms import gaps_between, windows, zooms_of
+from convcnp.frames.time_axis import TimeAxis
+from convcnp.plots.zooms import Gap, gaps_between, windows, words, zooms_of
 
 
 def shown(times, missing):
@@ -60,5 +61,48 @@ def test_every_column_is_enlarged_at_its_own_gaps():
     request = convcnp.load("general").request(frame)
     found = [zooms_of(request, 0, channel) for channel in range(3)]
     assert [[zoom.low / 3600 for zoom in zooms] for zooms in found] == [[99 - 30], [499 - 20], []]
+    assert [[zoom.title for zoom in zooms] for zooms in found] == [
+        ["5 July 04:00 to 6 July 2023 09:00, 30 hours"],
+        ["21 July 20:00 to 22 July 2023 06:00, 11 hours"],
+        [],
+    ]
     short = convcnp.load("general").request(frame.iloc[:599])
     assert zooms_of(short, 0, 0) == []
+
+
+DAYS = TimeAxis.of(pd.Series(pd.date_range("2019-01-01", periods=3)))
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "step", "said"),
+    [
+        ("2020-07-14", "2020-07-17", 86400, "14 to 17 July 2020, 4 days"),
+        ("2020-07-30", "2020-08-02", 86400, "30 July to 2 August 2020, 4 days"),
+        ("2019-12-31", "2020-01-01", 86400, "31 December 2019 to 1 January 2020, 2 days"),
+        ("2016-06-01", "2016-09-28", 86400, "1 June to 28 September 2016, 120 days"),
+        ("2016-01-01", "2019-12-31", 86400, "1 January 2016 to 31 December 2019, 4 years"),
+        ("2020-07-14", "2020-07-14", 86400, "14 July 2020, 24 hours"),
+        ("2020-07-14 03:00", "2020-07-14 05:00", 3600, "14 July 2020 03:00 to 05:00, 3 hours"),
+        ("2020-07-14 03:00", "2020-07-14 03:00", 3600, "14 July 2020 03:00, 60 minutes"),
+        ("2020-07-14 03:00", "2020-07-16 03:00", 3600, "14 to 16 July 2020, 2.04 days"),
+        (
+            "2020-07-14 03:00:01",
+            "2020-07-14 03:00:04",
+            1,
+            "14 July 2020 03:00:01 to 03:00:04, 4 seconds",
+        ),
+    ],
+)
+def test_dates_are_said_in_few_words(first, last, step, said):
+    low, high = DAYS.numbers(pd.Series([first, last], name="t"))
+    assert words(Gap(low - step, high + step, high - low + step, low, high), DAYS, step) == said
+
+
+def test_numbers_and_durations_are_said_plainly_and_what_lies_ahead_as_such():
+    numbers = TimeAxis(np.dtype(float))
+    gap = Gap(2455100.51, 2455148.33, 47.3, 2455101.25, 2455147.8125)
+    assert words(gap, numbers, 0.5) == "2455101.25 to 2455147.81, 47.3 long"
+    assert words(Gap(0, 9, 8, 1, 8, 1, True), TimeAxis(np.dtype(int)), 1) == "1 to 8, 8 ahead"
+    clocks = TimeAxis(np.dtype("m8[ns]"), pd.Timedelta(0))
+    said = words(Gap(0, 10800, 7200, 3600, 7200), clocks, 3600)
+    assert said == "01:00:00 to 02:00:00, 2 hours"

@@ -107,9 +107,8 @@ def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFra
 
 def _name_marks(page: Figure, table: SeriesTable) -> None:
     """Name lines and marks above the panels, where they cover nothing, and numbers below."""
-    page.axes[0].legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, fontsize="small"
-    )
+    marks, names = page.axes[0].get_legend_handles_labels()
+    page.legend(marks, names, loc="outside upper right", ncols=4, frameon=False, fontsize="small")
     if table.axis.dtype.kind != "M":  # dates name themselves
         page.axes[-1].set_xlabel(shortened(table.time, _LONGEST_NAME), parse_math=False)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
+from convcnp.frames.time_axis import TimeAxis
 from convcnp.predict.request import SeriesRequest
 
 _FEWEST = 600  # rows: of fewer, every gap is seen without
@@ -15,6 +17,9 @@ _AROUND = 2.0  # lengths of a gap that are shown beside it
 _ROOM = 20.0  # steps that are shown to either side at least
 _SEEN = 1 / 3  # of a series: longer gaps are seen without
 _WIDEST = 1 / 2  # of a series
+_DAY = 86400.0  # seconds
+_MONTH = 27 * _DAY
+_MANY_DAYS = 730  # that are better told in years
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ def zooms_of(request: SeriesRequest, number: int, channel: int) -> list[Zoom]:
     step = float(np.median(np.diff(np.unique(own))))
     ends = float(min(own[0], asked.min())), float(max(own[-1], asked.max()))
     return [
-        Zoom(low, high, "ahead" if gap.is_ahead else "a gap")
+        Zoom(low, high, words(gap, table.axis, step))
         for gap, low, high in windows(gaps_between(own, asked), step, ends)
     ]
 
@@ -128,3 +133,62 @@ def _window(
     low = max([low, *(end for _, _, end in others if end <= gap.start)])
     high = min([high, *(begin for _, begin, _ in others if begin >= gap.stop)])
     return low, high
+
+
+def words(gap: Gap, axis: TimeAxis, step: float) -> str:
+    """Say when a gap is, and how long.
+
+    Example:
+        >>> words(Gap(6.0, 15.0, 8.0, 7.0, 14.0), TimeAxis(np.dtype(float)), 1.0)
+        '7 to 14, 8 long'
+    """
+    first, last = axis.times(np.array([gap.first, gap.last]))
+    if axis.dtype.kind == "M":
+        has_clock = gap.length < 2 * _DAY and step < 0.9 * _DAY
+        clock = ("%H:%M:%S" if step < 60 else "%H:%M") if has_clock else ""
+        when = _dates(first, last, clock)
+    elif axis.dtype.kind == "m":
+        when = _joined(*(str(time).removeprefix("0 days ") for time in (first, last)))
+    else:
+        when = _joined(_number(first, step), _number(last, step))
+    if gap.is_ahead:
+        return f"{when}, {_length(gap.length, axis, step)} ahead"
+    return f"{when}, {_length(gap.length, axis, step)}{'' if axis.dtype.kind in 'mM' else ' long'}"
+
+
+def _length(length: float, axis: TimeAxis, step: float) -> str:
+    """Say how long a time is: of dates, in days rather than in 3.94 months."""
+    if axis.dtype.kind not in "mM":
+        return _number(length, step)
+    if 2 * _DAY <= length < _MANY_DAYS * _DAY and step < _MONTH:
+        return f"{length / _DAY:.3g} days"
+    return axis.duration(length)
+
+
+def _dates(first: pd.Timestamp, last: pd.Timestamp, clock: str) -> str:
+    """Name two dates; a year, a month or a day that both have is said once."""
+    whole, month = "{0.day} {1} {0.year}", "{0.day} {1}"
+    end = whole.format(last, last.month_name())
+    start = (month if first.year == last.year else whole).format(first, first.month_name())
+    if clock:
+        is_one_day = first.date() == last.date()
+        start = f"{end if is_one_day else start} {first.strftime(clock)}"
+        return _joined(start, f"{'' if is_one_day else f'{end} '}{last.strftime(clock)}")
+    if first.date() == last.date():
+        return end
+    is_one_month = (first.year, first.month) == (last.year, last.month)
+    return f"{first.day if is_one_month else start} to {end}"
+
+
+def _joined(first: str, last: str) -> str:
+    return first if first.endswith(last) else f"{first} to {last}"
+
+
+def _number(value: float, step: float) -> str:
+    """Write a number plainly, to a tenth of a step."""
+    if isinstance(value, int | np.integer):
+        return str(value)
+    places = int(np.clip(1 - np.floor(np.log10(step)), 0, 12))
+    if not 1e-6 < abs(value) < 1e15:
+        return f"{value:.6g}"
+    return np.format_float_positional(value, precision=places, trim="-")
