@@ -14,6 +14,7 @@ from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
 from convcnp.frames.lattice import lattice
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
+from convcnp.plots.dense import in_columns, is_dense, line_width, point_style, thinned
 from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
 from convcnp.plots.zooms import Zoom, zooms_of
 from convcnp.predict.answers import QUANTILES, quantile_name
@@ -27,7 +28,7 @@ _PANELS = 6  # of a page
 _LONGEST_NAME = 60  # characters
 _LONGEST_IN_TITLE = 30  # beside the legend
 _POINTS = 600  # of a curve
-_BINS = 1000  # of a panel, in each of which the lowest and the highest value are drawn
+_MOST_TIMES = 40_000  # of the curves of all series together, where each has more
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,11 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
         x, y, error = x[inside], y[inside], error[inside]
         inside = (asked >= low) & (asked <= high)
         asked, answer = asked[inside], answer[inside]
-    kept = _thinned(x, y)
+    kept = thinned(x, y)
     label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
     times = table.axis.times(x[kept])
-    axes.plot(times, y[kept], "o", color=BLACK, markersize=2.5, label=label)
+    size, opacity = point_style(len(x))
+    axes.plot(times, y[kept], "o", color=BLACK, ms=size, alpha=opacity, mew=0, label=label)
     if error.any():
         bars = y[kept] - error[kept], y[kept] + error[kept]
         axes.vlines(times, *bars, color=BLACK, linewidth=0.6, alpha=0.6, label="standard error")
@@ -142,19 +144,6 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
         axes.set_title(title, loc="left", fontsize="small", parse_math=False)
     if table.axis.dtype.kind == "M":
         short_dates(axes)
-
-
-def _thinned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Choose points to draw: of too many, the lowest and the highest of every bin."""
-    if len(x) <= 2 * _BINS:
-        return np.arange(len(x))
-    cell = ((x - x.min()) / max(np.ptp(x), 1e-300) * (_BINS - 1)).astype(np.int64)
-    order = np.lexsort((y, cell))
-    order = order[~np.isnan(y[order])]
-    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    ends = np.append(starts[1:], len(order)) - 1
-    found: np.ndarray = np.unique(order[np.concatenate([starts, ends])])
-    return found
 
 
 def _numbers(table: SeriesTable, chosen: Sequence[str]) -> list[int]:
@@ -191,11 +180,12 @@ def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
     """
     table, asked = request.table, request.targets.inputs
     curves: dict[int, np.ndarray] = {}
+    most = max(_MOST_TIMES // len({panel.series for panel in panels}), 2 * _POINTS)
     for panel in panels:
         own, wanted = table.series.x[table.series.rows(panel.series)], asked.rows(panel.series)
         regular = lattice(table, panel.series, asked.x[wanted])
         if regular is not None:
-            curve = _chosen(regular, asked.x[wanted], panel.part)
+            curve = _chosen(regular, asked.x[wanted], panel.part, most)
         else:
             curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, panel.part)
         curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
@@ -218,10 +208,24 @@ def _panels(request: SeriesRequest, numbers: list[int]) -> list[_Panel]:
 
 
 def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str, middle: str) -> None:
-    low, high = (band[f"{value}_{quantile_name(level)}"] for level in QUANTILES)
-    axes.fill_between(band[time], low, high, color=BLUE, alpha=0.2, linewidth=0)
-    curve = band[f"{value}_{'mean' if middle == 'mean' else quantile_name(0.5)}"]
-    axes.plot(band[time], curve, color=BLUE, linewidth=1.2, label=f"{middle} and 90 % band")
+    """Draw a band and the curve through it; of very many times, from lowest to highest."""
+    names = [f"{value}_{quantile_name(level)}" for level in QUANTILES]
+    name = f"{value}_{'mean' if middle == 'mean' else quantile_name(0.5)}"
+    label = f"{middle} and 90 % band"
+    if is_dense(len(band)):
+        _draw_columns(axes, in_columns(band[time], band[[*names, name]]), [*names, name], label)
+        return
+    axes.fill_between(band[time], *(band[name] for name in names), color=BLUE, alpha=0.2, lw=0)
+    axes.plot(band[time], band[name], color=BLUE, linewidth=line_width(len(band)), label=label)
+
+
+def _draw_columns(axes: Axes, columns: pd.DataFrame, names: Sequence[str], label: str) -> None:
+    """Draw what a band, and the curve through it, cover in every column of a panel."""
+    low, high, middle = names
+    ends = columns[f"{low}_lowest"], columns[f"{high}_highest"]
+    axes.fill_between(columns["time"], *ends, color=BLUE, alpha=0.2, linewidth=0)
+    ends = columns[f"{middle}_lowest"], columns[f"{middle}_highest"]
+    axes.fill_between(columns["time"], *ends, color=BLUE, alpha=0.35, linewidth=0.8, label=label)
 
 
 def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, value: str) -> None:
@@ -248,13 +252,13 @@ def _fine(x: np.ndarray, part: Zoom) -> np.ndarray:
 def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Return times fine enough for a smooth curve through what was observed and asked."""
     ends = np.concatenate([x, asked])
-    grid = np.linspace(ends.min(), ends.max(), _POINTS)
+    grid = np.linspace(ends.min(), ends.max(), 2 * _POINTS)
     return np.unique(np.concatenate([grid, asked if len(asked) < _POINTS else []]))
 
 
-def _chosen(regular: np.ndarray, asked: np.ndarray, part: Zoom | None) -> np.ndarray:
-    """Choose from the times of a regular series, or of a part of it, so many as make a curve."""
+def _chosen(regular: np.ndarray, asked: np.ndarray, part: Zoom | None, most: int) -> np.ndarray:
+    """Choose from the times of a regular series, or of a part of it, at most so many."""
     if part is not None:
         regular = regular[(regular >= part.low) & (regular <= part.high)]
-    places = np.linspace(0, len(regular) - 1, min(2 * _POINTS, len(regular))).round()
+    places = np.linspace(0, len(regular) - 1, min(most, len(regular))).round()
     return np.union1d(regular[places.astype(np.int64)], asked if len(asked) < _POINTS else [])
