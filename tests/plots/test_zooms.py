@@ -100,8 +100,10 @@ def test_dates_are_said_in_few_words(first, last, step, said):
 
 def test_numbers_and_durations_are_said_plainly_and_what_lies_ahead_as_such():
     numbers = TimeAxis(np.dtype(float))
-    gap = Gap(2455100.51, 2455148.33, 47.3, 2455101.25, 2455147.8125)
+    gap = Gap(2455100.75, 2455148.33, 47.3, 2455101.25, 2455147.8125)
     assert words(gap, numbers, 0.5) == "2455101.25 to 2455147.81, 47.3 long"
+    sparse = Gap(10.0, 60.0, 42.0, 30.0, 30.0)
+    assert words(sparse, numbers, 8.0) == "10 to 60, 50 long"
     assert words(Gap(0, 9, 8, 1, 8, 1, True), TimeAxis(np.dtype(int)), 1) == "1 to 8, 8 ahead"
     clocks = TimeAxis(np.dtype("m8[ns]"), pd.Timedelta(0))
     said = words(Gap(0, 10800, 7200, 3600, 7200), clocks, 3600)

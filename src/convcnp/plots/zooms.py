@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from convcnp.predict.request import SeriesRequest
 _FEWEST = 600  # rows: of fewer, every gap is seen without
 _MOST = 3  # of a column
 _SHORT = 2.5  # steps: gaps of one or two are shown only where there are no longer ones
+_FILLED = 1.5  # steps at most from a value to times asked for
 _AROUND = 2.0  # lengths of a gap that are shown beside it
 _ROOM = 20.0  # steps that are shown to either side at least
 _SEEN = 1 / 3  # of a series: longer gaps are seen without
@@ -142,6 +143,11 @@ def words(gap: Gap, axis: TimeAxis, step: float) -> str:
         >>> words(Gap(6.0, 15.0, 8.0, 7.0, 14.0), TimeAxis(np.dtype(float)), 1.0)
         '7 to 14, 8 long'
     """
+    around = max(gap.first - gap.start, gap.stop - gap.last)
+    if (
+        gap.sides == 2 and around > _FILLED * step
+    ):  # what was asked for does not tell how long it is
+        gap = replace(gap, first=gap.start, last=gap.stop, length=gap.stop - gap.start)
     first, last = axis.times(np.array([gap.first, gap.last]))
     if axis.dtype.kind == "M":
         has_clock = gap.length < 2 * _DAY and step < 0.9 * _DAY
