@@ -177,11 +177,13 @@ def test_a_regular_series_is_drawn_at_its_own_times_where_no_season_overshoots(d
 
 @pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
 def test_an_axis_of_numbers_is_named_and_the_legend_covers_nothing(drawn):
-    request = convcnp.load("general").request(TABLE, [1.5])
+    days = TABLE.assign(t=TABLE["t"] + 2455000)
+    request = convcnp.load("general").request(days, [2455001.5])
     pictures.draw_series(request, request.predict())
     page = drawn[0]
     assert [axes.get_xlabel() for axes in page.axes] == ["", "", "t"]
     page.draw_without_rendering()
+    assert page.axes[-1].xaxis.get_offset_text().get_text() == ""
     panel, legend = page.axes[0], page.legends[0]
     assert legend.get_window_extent().y0 >= panel.get_window_extent().y1
 

@@ -15,7 +15,16 @@ from convcnp.frames.lattice import lattice
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
 from convcnp.plots.dense import in_columns, is_dense, line_width, point_style, thinned
-from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
+from convcnp.plots.drawing import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    Form,
+    as_pictures,
+    new_figure,
+    plain_numbers,
+    short_dates,
+)
 from convcnp.plots.zooms import Zoom, zooms_of
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
@@ -144,6 +153,8 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
         axes.set_title(title, loc="left", fontsize="small", parse_math=False)
     if table.axis.dtype.kind == "M":
         short_dates(axes)
+    elif table.axis.dtype.kind != "m":
+        plain_numbers(axes)
 
 
 def _numbers(table: SeriesTable, chosen: Sequence[str]) -> list[int]:
