@@ -8,7 +8,8 @@ import convcnp
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.plots import series as pictures
 
-pytest.importorskip("matplotlib")
+Line2D = pytest.importorskip("matplotlib.lines").Line2D
+Rectangle = pytest.importorskip("matplotlib.patches").Rectangle
 
 TABLE = pd.DataFrame(
     {
@@ -111,6 +112,9 @@ def test_the_legend_lies_above_the_title_of_a_gap(drawn, monkeypatch):
     gap.draw_without_rendering()
     (legend,) = gap.legends
     title = gap.axes[0]._left_title  # there is no other way to its extent
+    line, observed = legend.findobj(Line2D)
+    assert (line.get_linewidth(), observed.get_markersize()) == (1.2, 3.5)  # in any panel
+    assert 0.2 in [patch.get_alpha() for patch in legend.findobj(Rectangle)]  # the band
     assert legend.get_window_extent().y0 >= title.get_window_extent().y1
 
 

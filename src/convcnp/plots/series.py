@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -117,10 +118,25 @@ def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFra
 
 def _name_marks(page: Figure, table: SeriesTable) -> None:
     """Name lines and marks above the panels, where they cover nothing, and numbers below."""
-    marks, names = page.axes[0].get_legend_handles_labels()
+    found, names = page.axes[0].get_legend_handles_labels()
+    marks: list[Any] = [_mark(name, mark) for name, mark in zip(names, found, strict=True)]
     page.legend(marks, names, loc="outside upper right", ncols=4, frameon=False, fontsize="small")
     if table.axis.dtype.kind != "M":  # dates name themselves
         page.axes[-1].set_xlabel(shortened(table.time, _LONGEST_NAME), parse_math=False)
+
+
+def _mark(name: str, mark: Artist) -> Artist | tuple[Artist, ...]:
+    """Return what stands for something in the legend: seen, however fine it is in a panel."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if name.endswith("band"):
+        band = Patch(color=BLUE, alpha=0.2, linewidth=0)
+        return band, Line2D([], [], color=BLUE, linewidth=1.2)
+    if name.startswith("observed"):
+        size, _ = point_style(1)
+        return Line2D([], [], marker="o", linestyle="", color=BLACK, markersize=size, mew=0)
+    return mark
 
 
 def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.DataFrame) -> None:
