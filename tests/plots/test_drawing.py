@@ -1,5 +1,6 @@
 """What pictures of predictions are made of."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from convcnp.plots.drawing import (
     limit_to,
     new_figure,
     page_paths,
+    plain_numbers,
     save_figure,
     show_image,
 )
@@ -101,6 +103,33 @@ def test_curves_are_drawn_at_even_inputs_from_end_to_end():
     x = dense_targets(-1, 1, points=5)
     assert x.flatten().tolist() == [-1, -0.5, 0, 0.5, 1]
     assert x.shape == (1, 5, 1)
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        ([2455000.8, 2455866.3], ["2455000", "2455800"]),
+        ([1.6e9, 1.6e9 + 86400], ["1600000000", "1600080000"]),
+        ([2455000.01, 2455000.06], ["2455000.01", "2455000.06"]),
+        ([0.0, 4.0], ["0", "4"]),
+        ([-1.5, 0.5], ["\u22121.50", "0.50"]),
+    ],
+)
+def test_large_numbers_along_an_axis_are_written_whole_and_do_not_overlap(x, said):
+    figure = new_figure(1, 1, width=9.0)
+    axes = figure.axes[0]
+    axes.plot(x, [0.0, 1.0])
+    plain_numbers(axes)
+    figure.draw_without_rendering()
+    assert axes.xaxis.get_offset_text().get_text() == ""
+    ends = sorted(axes.get_xlim())
+    shown = [
+        text for text in axes.get_xticklabels() if ends[0] <= text.get_position()[0] <= ends[1]
+    ]
+    names = [text.get_text() for text in shown]
+    assert {*said} <= {name.removesuffix(".0") for name in names}
+    boxes = [text.get_window_extent() for text in shown]
+    assert all(one.x1 < two.x0 for one, two in pairwise(boxes))
 
 
 def test_a_figure_becomes_the_content_of_a_png():

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 Form = Literal["png", "svg", "pdf"]
 FORMS: tuple[Form, ...] = ("png", "svg", "pdf")
+_LONG = 1e5  # numbers along an axis: of longer ones there are fewer
+_SHORT = (-5, 15)  # powers of ten of numbers that are written whole
 BLUE, GREEN, ORANGE, BLACK = "#2a6fbb", "#2e8b57", "#c8681c", "#222222"
 
 
@@ -108,6 +111,15 @@ def short_dates(axes: Axes) -> None:
 
     locator = axes.xaxis.get_major_locator()
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+
+
+def plain_numbers(axes: Axes) -> None:
+    """Write numbers along the horizontal axis whole, such as 2455200, not as 200 above 2.455e6."""
+    low, high = axes.get_xlim()
+    if (largest := max(abs(low), abs(high))) >= _LONG:
+        digits = len(f"{largest:.0f}") + max(0, 2 - int(np.floor(np.log10(high - low))))
+        axes.locator_params(axis="x", nbins=int(np.clip(70 // digits, 2, 9)))
+    axes.ticklabel_format(axis="x", useOffset=False, scilimits=_SHORT)
 
 
 def show_image(

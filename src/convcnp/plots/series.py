@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,21 +14,31 @@ from convcnp.errors import ConvCNPWarning, TableError, did_you_mean, shortened
 from convcnp.frames.lattice import lattice
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.targets import Targets
-from convcnp.plots.drawing import BLACK, BLUE, ORANGE, Form, as_pictures, new_figure, short_dates
+from convcnp.plots.dense import in_columns, is_dense, line_width, point_style, thinned
+from convcnp.plots.drawing import (
+    BLACK,
+    BLUE,
+    ORANGE,
+    Form,
+    as_pictures,
+    new_figure,
+    plain_numbers,
+    short_dates,
+)
+from convcnp.plots.zooms import Zoom, zooms_of
 from convcnp.predict.answers import QUANTILES, quantile_name
 from convcnp.predict.request import Request, SeriesRequest
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _PANELS = 6  # of a page
 _LONGEST_NAME = 60  # characters
+_LONGEST_IN_TITLE = 30  # beside the legend
 _POINTS = 600  # of a curve
-_BINS = 1000  # of a panel, in each of which the lowest and the highest value are drawn
-_NARROW = 0.05  # of a panel: narrower gaps get one of their own
-_ZOOMED = 3  # of these, the longest
-_AROUND = 2.0  # lengths of a gap to either side of it
+_MOST_TIMES = 40_000  # of the curves of all series together, where each has more
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class _Panel:
 
     series: int
     value: str
-    part: tuple[float, float] | None = None
+    part: Zoom | None = None
 
 
 def draw_series(
@@ -102,17 +112,31 @@ def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFra
     """Return the rows of a band that a panel shows."""
     if panel.part is None:
         return band
-    low, high = table.axis.times(np.array(panel.part))
+    low, high = table.axis.times(np.array([panel.part.low, panel.part.high]))
     return band[(band[table.time] >= low) & (band[table.time] <= high)]
 
 
 def _name_marks(page: Figure, table: SeriesTable) -> None:
     """Name lines and marks above the panels, where they cover nothing, and numbers below."""
-    page.axes[0].legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, fontsize="small"
-    )
+    found, names = page.axes[0].get_legend_handles_labels()
+    marks: list[Any] = [_mark(name, mark) for name, mark in zip(names, found, strict=True)]
+    page.legend(marks, names, loc="outside upper right", ncols=4, frameon=False, fontsize="small")
     if table.axis.dtype.kind != "M":  # dates name themselves
         page.axes[-1].set_xlabel(shortened(table.time, _LONGEST_NAME), parse_math=False)
+
+
+def _mark(name: str, mark: Artist) -> Artist | tuple[Artist, ...]:
+    """Return what stands for something in the legend: seen, however fine it is in a panel."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if name.endswith("band"):
+        band = Patch(color=BLUE, alpha=0.2, linewidth=0)
+        return band, Line2D([], [], color=BLUE, linewidth=1.2)
+    if name.startswith("observed"):
+        size, _ = point_style(1)
+        return Line2D([], [], marker="o", linestyle="", color=BLACK, markersize=size, mew=0)
+    return mark
 
 
 def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.DataFrame) -> None:
@@ -124,39 +148,29 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
     asked = request.targets.inputs.x[request.targets.inputs.rows(i)]
     answer = answer.iloc[request.targets.rows(i)]
     if panel.part is not None:
-        low, high = panel.part
+        low, high = panel.part.low, panel.part.high
         inside = (x >= low) & (x <= high)
         x, y, error = x[inside], y[inside], error[inside]
         inside = (asked >= low) & (asked <= high)
         asked, answer = asked[inside], answer[inside]
-    kept = _thinned(x, y)
+    kept = thinned(x, y)
     label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
     times = table.axis.times(x[kept])
-    axes.plot(times, y[kept], "o", color=BLACK, markersize=2.5, label=label)
+    size, opacity = point_style(len(x))
+    axes.plot(times, y[kept], "o", color=BLACK, ms=size, alpha=opacity, mew=0, label=label)
     if error.any():
         bars = y[kept] - error[kept], y[kept] + error[kept]
         axes.vlines(times, *bars, color=BLACK, linewidth=0.6, alpha=0.6, label="standard error")
     _draw_samples(axes, asked, answer, table.time, value)
     name = value if table.labels is None else f"{value}, {table.labels[i]}"
-    if panel.part is not None:
-        is_ahead = asked.min() > table.series.x[rows][-1]
-        name = f"{name}: ahead" if is_ahead else f"{name}: a gap"
     axes.set_ylabel(shortened(name, _LONGEST_NAME), parse_math=False)
+    if panel.part is not None:
+        title = f"{shortened(name, _LONGEST_IN_TITLE)}: {panel.part.title}"
+        axes.set_title(title, loc="left", fontsize="small", parse_math=False)
     if table.axis.dtype.kind == "M":
         short_dates(axes)
-
-
-def _thinned(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Choose points to draw: of too many, the lowest and the highest of every bin."""
-    if len(x) <= 2 * _BINS:
-        return np.arange(len(x))
-    cell = ((x - x.min()) / max(np.ptp(x), 1e-300) * (_BINS - 1)).astype(np.int64)
-    order = np.lexsort((y, cell))
-    order = order[~np.isnan(y[order])]
-    starts = np.flatnonzero(np.diff(cell[order], prepend=-1))
-    ends = np.append(starts[1:], len(order)) - 1
-    found: np.ndarray = np.unique(order[np.concatenate([starts, ends])])
-    return found
+    elif table.axis.dtype.kind != "m":
+        plain_numbers(axes)
 
 
 def _numbers(table: SeriesTable, chosen: Sequence[str]) -> list[int]:
@@ -193,13 +207,14 @@ def _with_curves(request: SeriesRequest, panels: list[_Panel]) -> Request:
     """
     table, asked = request.table, request.targets.inputs
     curves: dict[int, np.ndarray] = {}
+    most = max(_MOST_TIMES // len({panel.series for panel in panels}), 2 * _POINTS)
     for panel in panels:
         own, wanted = table.series.x[table.series.rows(panel.series)], asked.rows(panel.series)
         regular = lattice(table, panel.series, asked.x[wanted])
         if regular is not None:
-            curve = _chosen(regular, asked.x[wanted], panel.part)
+            curve = _chosen(regular, asked.x[wanted], panel.part, most)
         else:
-            curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, *panel.part)
+            curve = _curve(own, asked.x[wanted]) if panel.part is None else _fine(own, panel.part)
         curves[panel.series] = np.union1d(curves.get(panel.series, []), curve)
     lengths = [len(curves.get(i, ())) for i in range(len(table.series))]
     x = np.concatenate([curves[i] for i in sorted(curves)])
@@ -212,37 +227,32 @@ def _panels(request: SeriesRequest, numbers: list[int]) -> list[_Panel]:
     table, found = request.table, []
     for i in numbers:
         rows = table.series.rows(i)
-        parts = _narrow_gaps(request, i)
-        for value, y in zip(table.columns.values, table.y[rows].T, strict=True):
-            if not np.isnan(y).all():
-                found.append(_Panel(i, value))
-                found += [_Panel(i, value, part) for part in parts]
+        for channel, value in enumerate(table.columns.values):
+            if not np.isnan(table.y[rows, channel]).all():
+                parts = zooms_of(request, i, channel)
+                found += [_Panel(i, value), *(_Panel(i, value, part) for part in parts)]
     return found
 
 
-def _narrow_gaps(request: SeriesRequest, i: int) -> list[tuple[float, float]]:
-    """Return what surrounds the longest of the asked stretches that would hardly be seen."""
-    series, asked = request.table.series, request.targets.inputs
-    own, times = series.x[series.rows(i)], np.sort(asked.x[asked.rows(i)])
-    if len(own) < _POINTS or not len(times):
-        return []
-    span, step = np.ptp(own), float(np.median(np.diff(own)))
-    runs = np.split(times, np.flatnonzero(np.diff(times) > 3 * step) + 1)
-    runs = [run for run in runs if np.ptp(run) < _NARROW * span]
-    longest = sorted(sorted(runs, key=np.ptp)[-_ZOOMED:], key=lambda run: run[0])
-    last = max(own[-1], times[-1])  # nothing was asked for beyond
-    return [
-        (run[0] - room, min(run[-1] + room, last))
-        for run in longest
-        if (room := _AROUND * max(float(np.ptp(run)), 10 * step))
-    ]
-
-
 def _draw_band(axes: Axes, band: pd.DataFrame, time: str, value: str, middle: str) -> None:
-    low, high = (band[f"{value}_{quantile_name(level)}"] for level in QUANTILES)
-    axes.fill_between(band[time], low, high, color=BLUE, alpha=0.2, linewidth=0)
-    curve = band[f"{value}_{'mean' if middle == 'mean' else quantile_name(0.5)}"]
-    axes.plot(band[time], curve, color=BLUE, linewidth=1.2, label=f"{middle} and 90 % band")
+    """Draw a band and the curve through it; of very many times, from lowest to highest."""
+    names = [f"{value}_{quantile_name(level)}" for level in QUANTILES]
+    name = f"{value}_{'mean' if middle == 'mean' else quantile_name(0.5)}"
+    label = f"{middle} and 90 % band"
+    if is_dense(len(band)):
+        _draw_columns(axes, in_columns(band[time], band[[*names, name]]), [*names, name], label)
+        return
+    axes.fill_between(band[time], *(band[name] for name in names), color=BLUE, alpha=0.2, lw=0)
+    axes.plot(band[time], band[name], color=BLUE, linewidth=line_width(len(band)), label=label)
+
+
+def _draw_columns(axes: Axes, columns: pd.DataFrame, names: Sequence[str], label: str) -> None:
+    """Draw what a band, and the curve through it, cover in every column of a panel."""
+    low, high, middle = names
+    ends = columns[f"{low}_lowest"], columns[f"{high}_highest"]
+    axes.fill_between(columns["time"], *ends, color=BLUE, alpha=0.2, linewidth=0)
+    ends = columns[f"{middle}_lowest"], columns[f"{middle}_highest"]
+    axes.fill_between(columns["time"], *ends, color=BLUE, alpha=0.35, linewidth=0.8, label=label)
 
 
 def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, value: str) -> None:
@@ -260,22 +270,22 @@ def _draw_samples(axes: Axes, x: np.ndarray, answer: pd.DataFrame, time: str, va
         axes.lines[-1].set_label("coherent samples")  # one of them, for all
 
 
-def _fine(x: np.ndarray, low: float, high: float) -> np.ndarray:
+def _fine(x: np.ndarray, part: Zoom) -> np.ndarray:
     """Return times of a part of a series, as many as it has steps, or as make a smooth curve."""
-    steps = 2 * (high - low) / float(np.median(np.diff(x)))
-    return np.linspace(low, high, int(np.clip(steps, 200, 2 * _POINTS)))
+    steps = 2 * (part.high - part.low) / float(np.median(np.diff(np.unique(x))))
+    return np.linspace(part.low, part.high, int(np.clip(steps, 200, 2 * _POINTS)))
 
 
 def _curve(x: np.ndarray, asked: np.ndarray) -> np.ndarray:
     """Return times fine enough for a smooth curve through what was observed and asked."""
     ends = np.concatenate([x, asked])
-    grid = np.linspace(ends.min(), ends.max(), _POINTS)
+    grid = np.linspace(ends.min(), ends.max(), 2 * _POINTS)
     return np.unique(np.concatenate([grid, asked if len(asked) < _POINTS else []]))
 
 
-def _chosen(regular: np.ndarray, asked: np.ndarray, part: tuple[float, float] | None) -> np.ndarray:
-    """Choose from the times of a regular series, or of a part of it, so many as make a curve."""
+def _chosen(regular: np.ndarray, asked: np.ndarray, part: Zoom | None, most: int) -> np.ndarray:
+    """Choose from the times of a regular series, or of a part of it, at most so many."""
     if part is not None:
-        regular = regular[(regular >= part[0]) & (regular <= part[1])]
-    places = np.linspace(0, len(regular) - 1, min(2 * _POINTS, len(regular))).round()
+        regular = regular[(regular >= part.low) & (regular <= part.high)]
+    places = np.linspace(0, len(regular) - 1, min(most, len(regular))).round()
     return np.union1d(regular[places.astype(np.int64)], asked if len(asked) < _POINTS else [])
