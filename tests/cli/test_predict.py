@@ -149,9 +149,9 @@ def test_many_groups_of_one_row_are_predicted(predict, tmp_path):
     ids = np.arange(count)
     frame = pd.DataFrame({"series": ids, "time": ids % 7, "value": np.sin(ids)})
     frame.to_parquet(tmp_path / "groups.parquet")
-    code, _, errors = predict("groups.parquet", "--out", "out.parquet")
+    code, _, errors = predict("groups.parquet", "--group", "series", "--out", "out.parquet")
     assert code == 0
-    assert "3,000 series of one row each" in errors
+    assert "3,000 series by 'series'" in errors
     answer = pd.read_parquet(tmp_path / "out.parquet")
     assert answer["series"].tolist() == ids.tolist()
     assert answer["value_std"].notna().all()

@@ -105,8 +105,8 @@ def test_named_columns_are_taken_and_an_empty_group_means_none():
         ("v",), time="u", group="t"
     )
     assert choose_columns(frame, Columns.named(group="")) == Columns(("u", "v"), time="t")
-    with pytest.warns(ConvCNPWarning, match="2 series of one row each"):
-        assert choose_columns(frame).group == "id"
+    with pytest.warns(ConvCNPWarning, match="'id' has hardly a value in more than one row"):
+        assert choose_columns(frame) == Columns(("u", "v"), time="t")
 
 
 @pytest.mark.parametrize("role", ["time", "value", "group", "channel"])

@@ -30,15 +30,15 @@ def guess_group(
         within: The time, or the inputs, and the channel if there is one: what a row of a series is
             told from others by.
     """
-    named = [c for c in candidates if names_series(frame[c])]
-    words = [c for c in candidates if is_label(frame[c]) and c not in named]
+    named = _with_series(frame, [c for c in candidates if names_series(frame[c])])
+    words = [c for c in candidates if is_label(frame[c]) and not names_series(frame[c])]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    numbered = [c for c in candidates if numbers_series(frame[c]) and c not in named]
+    numbered = [c for c in candidates if numbers_series(frame[c]) and not names_series(frame[c])]
     if not named and not repeated and not numbered:
         return None
     keys = row_keys(frame, within)
     if named:
-        return _named_group(frame, named, keys)
+        return next((c for c in named if tells_apart(frame[c], keys)), named[0])
     telling = [c for c in (*repeated, *numbered) if tells_apart(frame[c], keys)]
     ignored = [c for c in repeated if c not in telling]
     are_told = keys.duplicated(keep=False).mean() <= _MOST  # else there is more to say of times
@@ -60,16 +60,25 @@ def guess_group(
     return telling[0] if telling else None
 
 
-def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) -> str:
-    group = next((c for c in named if tells_apart(frame[c], keys)), named[0])
-    if len(frame) > 1 and frame[group].is_unique:
+def _with_series(frame: pd.DataFrame, named: Sequence[str]) -> list[str]:
+    """Keep the columns named like a group that can be one, and say which only name the rows."""
+    lone = [c for c in named if _names_rows(frame[c])]
+    if lone:
         warnings.warn(
-            f"{group!r} is taken to tell {len(frame):,} series of one row each apart; if it only "
-            'numbers the rows, give an empty group: group="".',
+            f"{listed(lone)} {'has' if len(lone) == 1 else 'have'} hardly a value in more than one "
+            "row, and cannot tell series apart: ignored. If that is wrong, name the group.",
             ConvCNPWarning,
             stacklevel=6,
         )
-    return group
+    return [c for c in named if c not in lone]
+
+
+def _names_rows(column: pd.Series) -> bool:
+    """Tell whether no value is there more than twice, and most only once: series would be empty."""
+    counts = column.value_counts()
+    if len(column) < 2 or counts.empty:
+        return False
+    return bool(counts.max() <= 2 and (counts == 1).mean() > _MOST)
 
 
 def row_keys(frame: pd.DataFrame, within: Sequence[str]) -> pd.DataFrame:

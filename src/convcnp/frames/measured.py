@@ -13,7 +13,14 @@ from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
 from convcnp.frames.compact import holds_compact_days
 from convcnp.frames.kinds import is_numeric
-from convcnp.frames.names import PLACE_NAMES, counts_rows, listed, numbers_series, words_of
+from convcnp.frames.names import (
+    PLACE_NAMES,
+    counts_rows,
+    listed,
+    names_series,
+    numbers_series,
+    words_of,
+)
 
 _ENOUGH_MONTHS = 6  # columns named after different ones
 _FLAG_WORDS = {"qc", "qa", "qf", "flag", "flags", "quality", "status"}
@@ -39,9 +46,10 @@ def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> t
     """
     numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
     whole = [c for c in numeric if not is_part(frame[c])]
+    numbered = [c for c in whole if numbers_series(frame[c]) or names_series(frame[c])]
     left = {
         "flags": [c for c in whole if _is_flag(frame[c])],
-        "numbers of series": [c for c in whole if numbers_series(frame[c])],
+        "numbers of series": numbered,
         "times": [c for c in whole if _is_time(frame[c])],
         "where a series was observed": [c for c in whole if _is_place(frame, c, group)],
     }
