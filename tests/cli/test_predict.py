@@ -113,6 +113,18 @@ def test_numbers_are_asked_for_in_steps(predict):
     np.testing.assert_allclose(answer["t"], [0, 0.1, 0.2, 0.3] * 2)
 
 
+@pytest.mark.parametrize("group", [["--group", "a+b"], ["--group", "a", "--group", "b"]])
+def test_several_columns_may_tell_series_apart(predict, tmp_path, group):
+    rows = [f"{a},{b},{t},{t % 3 or ''}\n" for a in "xy" for b in (1, 2) for t in range(6)]
+    (tmp_path / "two.csv").write_text("a,b,t,v\n" + "".join(rows))
+    code, out, errors = predict("two.csv", *group)
+    assert "Predicting 'v' over 't' of 4 series by 'a+b' with" in errors
+    answer = pd.read_csv(io.StringIO(out))
+    assert (code, list(answer)[:4]) == (0, ["a", "b", "t", "v_mean"])
+    assert answer["b"].tolist() == [1, 1, 2, 2] * 2
+    assert answer["v_mean"].notna().all()
+
+
 def test_columns_may_be_named_and_hold_brackets(predict, tmp_path):
     (tmp_path / "units.csv").write_text("h [s],k,speed [/s]\n0,1,2\n1,2,3\n2,3,\n3,4,5\n")
     code, out, errors = predict("units.csv", "--time", "k", "--value", "speed [/s]", "--group", "")

@@ -46,7 +46,7 @@ def predict_file(
     *,
     time: str | None = None,
     value: Sequence[str] | None = None,
-    group: str | None = None,
+    group: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     lower: float | None = None,

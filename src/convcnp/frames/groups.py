@@ -11,6 +11,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import parts_of, time_column
 from convcnp.frames.guesses import rises
+from convcnp.frames.joined_groups import group_column, group_columns, joined
 from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
 from convcnp.frames.names import listed, names_series, numbers_series
 from convcnp.frames.time_axis import TimeAxis
@@ -125,7 +126,7 @@ def check_times_differ(
     frame: pd.DataFrame, time: str, group: str | None, channel: str | None
 ) -> None:
     """Refuse a guessed time that most rows share with another of their series."""
-    beside = [name for name in (group, channel) if name is not None]
+    beside = [*group_columns(frame, group), *([] if channel is None else [channel])]
     keys = row_keys(frame, [time])
     known = keys.notna().all(axis=1)
     shared = keys.assign(**{name: frame[name] for name in beside})[known].duplicated(keep=False)
@@ -143,7 +144,7 @@ def check_times_differ(
     may_be_group = [
         c for c in others if _may_name(frame[c]) and tells_apart(frame[c], with_channel)
     ]
-    together = [] if may_be_group else _pair(frame, [*filter(None, [group]), *others], with_channel)
+    together = [] if may_be_group else _together(frame, group, others, with_channel)
     ways = [
         *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
         *(
@@ -151,14 +152,7 @@ def check_times_differ(
             if may_be_group
             else []
         ),
-        *(
-            [
-                f"put {' and '.join(map(repr, together))}, which tell series apart together, into "
-                "one column and name it with group="
-            ]
-            if together
-            else []
-        ),
+        *([f"give group={together!r}: these tell series apart together"] if together else []),
         f"give time={time!r} to average the values of each time",
     ]
     raise TableError(
@@ -177,10 +171,15 @@ def _may_name(column: pd.Series) -> bool:
     return not is_fraction and 1 < column.nunique() <= len(column) / 2
 
 
-def _pair(frame: pd.DataFrame, others: Sequence[str], keys: pd.DataFrame) -> list[str]:
-    """Return two columns that tell series apart together, where none does so alone."""
+def _together(
+    frame: pd.DataFrame, group: str | None, others: Sequence[str], keys: pd.DataFrame
+) -> str:
+    """Return columns that tell series apart together, where none does so alone, joined.
+
+    Of the group that is named, if there is one, and another; else of any two.
+    """
     names = [c for c in others if _may_name(frame[c])][:_MOST_PAIRED]
-    for pair in itertools.combinations(names, 2):
-        if tells_apart(frame[[*pair]].astype("string").agg("|".join, axis=1), keys):
-            return [*pair]
-    return []
+    given = [joined([group, name]) for name in names] if group else []
+    pairs = [joined(pair) for pair in itertools.combinations(names, 2)]
+    found = (pair for pair in (*given, *pairs) if tells_apart(group_column(frame, pair), keys))
+    return next(found, "")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import SettingError, TableError
+from convcnp.frames.assembled import JOINT
 from convcnp.frames.columns import Columns
 from convcnp.predict.batches import Predictions
 from convcnp.predict.job import Job
@@ -38,7 +39,8 @@ def check_quantiles(quantiles: Sequence[float]) -> None:
 
 def check_names(columns: Columns, quantiles: Sequence[float] | None, samples: int) -> None:
     """Refuse columns that would stand in the answer twice."""
-    own = (columns.group, columns.time, *columns.inputs)
+    groups = (columns.group, *(columns.group or "").split(JOINT))
+    own = (*groups, columns.time, *columns.inputs)
     endings = [] if quantiles is None else ["mean", "std", *map(quantile_name, quantiles)]
     endings += [f"sample{i + 1}" for i in range(samples)]
     for value in columns.values:
