@@ -57,6 +57,13 @@ def test_a_part_that_is_not_there_suggests_the_nearest():
             choose_columns(growth(), Columns.named(**{role: GROUP}))
 
 
+def test_an_empty_group_stands_alone():
+    assert Columns.named(group=[""]).group == ""
+    assert Columns.named(group=[]).group is None
+    with pytest.raises(TableError, match="there is none, got 'strain' beside it; leave one out"):
+        Columns.named(group=["strain", ""])
+
+
 def test_a_column_of_that_name_is_one():
     frame = growth().assign(**{GROUP: "all", "hours": range(36)})
     table = SeriesTable.of(frame, Columns(("od",), time="hours", group=GROUP))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from convcnp.errors import TableError
 from convcnp.frames.assembled import JOINT, parts_of
 
 
@@ -48,4 +49,9 @@ def joined(names: Sequence[str]) -> str:
         >>> joined(["strain", "replicate"])
         'strain+replicate'
     """
-    return JOINT.join(filter(None, names))
+    if "" in names and len(names) > 1:
+        given = next(filter(None, names), "")
+        raise TableError(
+            f"An empty group says that there is none, got {given!r} beside it; leave one out."
+        )
+    return JOINT.join(names)
