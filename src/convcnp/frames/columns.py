@@ -14,7 +14,7 @@ import pandas as pd
 from convcnp.errors import TableError, did_you_mean
 from convcnp.frames.assembled import JOINT, has_time, parts_of
 from convcnp.frames.groups import check_times_differ, guess_group
-from convcnp.frames.guesses import guess_time
+from convcnp.frames.guesses import guess_time, may_be_times
 from convcnp.frames.joined_groups import as_text, group_columns, joined
 from convcnp.frames.measured import measured, say_of_values
 from convcnp.frames.names import error_of, listed
@@ -192,7 +192,9 @@ def _check_inputs(named: Columns) -> None:
         )
 
 
-def _check_present(frame: pd.DataFrame, name: str | None, *, may_be_joined: bool = False) -> None:
+def _check_present(
+    frame: pd.DataFrame, name: str | None, *, may_be_joined: bool = False, is_time: bool = False
+) -> None:
     """Refuse a name that the table lacks, or the part of a joined one."""
     if name is None or (may_be_joined and has_time(frame, name)):
         return
@@ -201,16 +203,15 @@ def _check_present(frame: pd.DataFrame, name: str | None, *, may_be_joined: bool
     name = absent[0] if 0 < len(absent) < len(parts) else name
     if name not in frame.columns:
         names = [str(column) for column in frame.columns]
-        raise TableError(
-            f"Expected a column {name!r}, but the table has {listed(names)}"
-            f"{did_you_mean(str(name), names)}"
-        )
+        near = (may_be_times(frame) if is_time and not parts[1:] else []) or names
+        hint = did_you_mean(near[0] if is_time and len(near) == 1 else str(name), near)
+        raise TableError(f"Expected a column {name!r}, but the table has {listed(names)}{hint}")
 
 
 def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
     """Choose the time, the values and the group among the columns of a wide table."""
-    for name in (named.time, named.group or None):
-        _check_present(frame, name, may_be_joined=True)
+    _check_present(frame, named.time, may_be_joined=True, is_time=True)
+    _check_present(frame, named.group or None, may_be_joined=True)
     for name in named.values:
         _check_present(frame, name)
     groups = group_columns(frame, named.group or None)
