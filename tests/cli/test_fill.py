@@ -30,6 +30,10 @@ def test_long_gaps_are_left_and_mistakes_are_said(table):
     done = invoke("fill", table, "--group", "", "--max-gap", "12h")
     assert "Filled 0 values" in done.stderr
     assert "2 stay empty" in done.stderr
+    said = invoke("fill", table, "--group", "", "--missing", "foo").stderr
+    assert "No cell of 'level' holds 'foo', which --missing names; check it." in said
+    outside = invoke("fill", table, "--group", "", "--lower", "3")
+    assert "Expected values from 3 to inf" in str(outside.exception)
     wrong = invoke("fill", table, "--group", "", "--max-gap", "soon")
     assert "The longest gap must be a positive number" in str(wrong.exception)
 
@@ -48,4 +52,4 @@ def test_points_in_the_plane_are_filled_by_their_inputs(tmp_path):
 
 def test_a_folder_is_no_table(tmp_path):
     done = invoke("fill", tmp_path)
-    assert "cannot be read (Is a directory)" in str(done.exception)
+    assert "but it is a folder; give a file of it" in str(done.exception)

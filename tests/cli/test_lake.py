@@ -49,8 +49,8 @@ def test_a_broken_file_among_good_ones_is_named_and_the_command_fails(tmp_path):
         (["--out", "answers", "--samples", "2"], "--samples is for one table"),
         (["--out", "answers", "--plot", "p.png"], "--plot is for one table"),
         (["--out", "answers", "--memory", "lots"], "memory must be at least 10MB"),
-        (["--out", "answers", "--group", "", "--time", "time"], "name it with group="),
-        (["--out", "answers", "--group", "statoin"], "did you mean 'station'"),
+        (["--out", "answers", "--group", ""], "An empty group says that there is none, got 'stat"),
+        (["--out", "answers", "--group", "time"], "got 'station+time'; put these into one"),
     ],
 )
 def test_what_cannot_be_asked_of_a_lake_is_refused(tmp_path, monkeypatch, more, sentence):
@@ -58,6 +58,19 @@ def test_what_cannot_be_asked_of_a_lake_is_refused(tmp_path, monkeypatch, more, 
     lake = write_lake(tmp_path / "lake", some_series(4))
     done = invoke("predict", lake, *MODEL, "--workers", 1, *more)
     assert isinstance(done.exception, ConvCNPError)
+    assert sentence in str(done.exception)
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--group", "", "--time", "time"], "name it with group="),
+        (["--group", "statoin"], "did you mean 'station'"),
+    ],
+)
+def test_a_lake_needs_a_column_that_tells_series_apart(tmp_path, more, sentence):
+    lake = write_lake(tmp_path / "lake", some_series(4))
+    done = invoke("predict", lake, "--out", tmp_path / "answers", "--model", "eq-convcnp", *more)
     assert sentence in str(done.exception)
 
 

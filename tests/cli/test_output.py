@@ -17,13 +17,16 @@ ANSWER = pd.DataFrame({"t": [1, 2], "v_mean": [0.5, 1.5]})
     [
         ("answer.txt", None, r"--out must end in \.csv or \.parquet, got .*answer\.txt"),
         (None, "plot.jpg", r"--plot must end in \.png, \.svg or \.pdf, got .*plot\.jpg"),
-        ("nowhere/answer.csv", None, "is a folder or lies in none"),
+        ("nowhere/answer.csv", None, "the folder .*nowhere does not exist; make it"),
+        ("table.csv/answer.csv", None, r"the folder .*table\.csv is no folder"),
+        ("folder.csv", None, r"folder\.csv is a folder; name a file in it"),
         ("table.csv", None, "another file to write than the tables that are read"),
         (300 * "a" + ".csv", None, r"cannot be \(File name too long\)"),
     ],
 )
 def test_what_cannot_be_written_is_refused_before_any_work(tmp_path, out, plot, sentence):
     (tmp_path / "table.csv").touch()
+    (tmp_path / "folder.csv").mkdir()
     out, plot = (None if name is None else tmp_path / name for name in (out, plot))
     with pytest.raises(OutputError, match=sentence):
         check_outputs([str(tmp_path / "table.csv")], out, plot)

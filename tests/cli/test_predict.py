@@ -113,6 +113,18 @@ def test_numbers_are_asked_for_in_steps(predict):
     np.testing.assert_allclose(answer["t"], [0, 0.1, 0.2, 0.3] * 2)
 
 
+@pytest.mark.parametrize("group", [["--group", "a+b"], ["--group", "a", "--group", "b"]])
+def test_several_columns_may_tell_series_apart(predict, tmp_path, group):
+    rows = [f"{a},{b},{t},{t % 3 or ''}\n" for a in "xy" for b in (1, 2) for t in range(6)]
+    (tmp_path / "two.csv").write_text("a,b,t,v\n" + "".join(rows))
+    code, out, errors = predict("two.csv", *group)
+    assert "Predicting 'v' over 't' of 4 series by 'a+b' with" in errors
+    answer = pd.read_csv(io.StringIO(out))
+    assert (code, list(answer)[:4]) == (0, ["a", "b", "t", "v_mean"])
+    assert answer["b"].tolist() == [1, 1, 2, 2] * 2
+    assert answer["v_mean"].notna().all()
+
+
 def test_columns_may_be_named_and_hold_brackets(predict, tmp_path):
     (tmp_path / "units.csv").write_text("h [s],k,speed [/s]\n0,1,2\n1,2,3\n2,3,\n3,4,5\n")
     code, out, errors = predict("units.csv", "--time", "k", "--value", "speed [/s]", "--group", "")
@@ -149,9 +161,9 @@ def test_many_groups_of_one_row_are_predicted(predict, tmp_path):
     ids = np.arange(count)
     frame = pd.DataFrame({"series": ids, "time": ids % 7, "value": np.sin(ids)})
     frame.to_parquet(tmp_path / "groups.parquet")
-    code, _, errors = predict("groups.parquet", "--out", "out.parquet")
+    code, _, errors = predict("groups.parquet", "--group", "series", "--out", "out.parquet")
     assert code == 0
-    assert "3,000 series of one row each" in errors
+    assert "3,000 series by 'series'" in errors
     answer = pd.read_parquet(tmp_path / "out.parquet")
     assert answer["series"].tolist() == ids.tolist()
     assert answer["value_std"].notna().all()
@@ -216,7 +228,12 @@ MISTAKES = [
     (["series.csv", "--at", "asked.csv"], "or a file that exists, got 'asked.csv'"),
     (["series.csv", "--at", "2020-01-01:2020-01-03:60"], "steps of dates have a unit"),
     (["series.csv", "--at", "2020-01-03:2020-01-01:1D"], "--at must stop after its start"),
-    (["series.csv", "--ahead", "soon"], "--ahead must be a number of steps, or a time with a unit"),
+    (["series.csv", "--ahead", "soon"], "--ahead must be positive, a number of steps or a time"),
+    (["series.csv", "--ahead", "-5"], "--ahead must be positive, a number of steps or a time"),
+    (["series.csv", "--time", "Day"], "the table has 'date', 'temp'; did you mean 'date'?"),
+    (["series.csv", "--out", "none/out.csv"], "the folder none does not exist"),
+    (["none/series.csv"], "Expected a table in none/series.csv, but the folder none does not"),
+    (["series.csv", "--draw", "nope", "--plot", "p.png"], "--draw chooses among several series"),
     (["series.csv", "--ahead", "2", "--at", "gaps"], "Expected --at or --ahead, got both"),
     (["long.csv", "--at", "0:inf:1"], "--at must start and stop at times"),
     (["long.csv", "--at", "0:1:1e-15"], "--at must be at most 20,000,000"),
@@ -224,7 +241,6 @@ MISTAKES = [
     (["long.csv", "--at", "9" * 12], "at most 20,000,000"),
     (["long.csv", "--at", "series.csv"], "Expected a column 't' in the table of asked times"),
     (["series.csv", "--out", "out.txt"], "--out must end in .csv or .parquet"),
-    (["series.csv", "--out", "none/out.csv"], "is a folder or lies in none"),
     (["series.csv", "--out", "x" * 300 + ".csv"], "File name too long"),
     (["series.csv", "--out", "series.csv"], "another file to write than the tables that are read"),
     (
@@ -252,6 +268,42 @@ def test_a_mistake_gets_a_sentence_and_exit_code_2(predict, tmp_path, arguments,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["long.csv", "--draw", "c", "--plot", "p.png"], "series of the table to draw, got 'c'"),
+        (["long.csv", "--lower", "5"], "Expected values from 5 to inf, got 1 and 1 more outside"),
+        (["two.csv", "--lower", "5"], "Expected values from 5 to inf, got 1 and 2 more outside"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_before_anything_is_said(
+    predict, tmp_path, arguments, sentence
+):
+    (tmp_path / "two.csv").write_text("t,a,b\n0,9,1\n1,8,2\n2,,\n3,9,3\n")
+    code, out, errors = predict(*arguments)
+    assert (code, out) == (2, "")
+    assert sentence in errors
+    assert "Predicting" not in errors
+
+
+def test_what_is_named_for_missing_values_and_not_there_is_said(predict):
+    code, _, errors = predict("series.csv", "--missing", "foo")
+    assert code == 0
+    assert "Warning: No cell of 'temp' holds 'foo', which --missing names; check it." in errors
+    for found in ("none", "NA", "2.5"):
+        assert "No cell" not in predict("series.csv", "--missing", found)[2]
+
+
+def test_a_constant_is_answered_with_itself(predict, tmp_path):
+    rows = [f"2020-01-{day:02},{'' if day == 6 else 5}\n" for day in range(1, 29)]
+    (tmp_path / "same.csv").write_text("date,y\n" + "".join(rows))
+    code, out, errors = predict("same.csv")
+    answer = pd.read_csv(io.StringIO(out))
+    assert (code, len(answer)) == (0, 1)
+    assert answer[["y_mean", "y_q05", "y_q95"]].to_numpy().tolist() == [[5.0] * 3]
+    assert "varies" not in errors
+
+
 def test_a_folder_without_tables_gets_a_sentence(predict, tmp_path):
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers/notes.md").write_text("nothing to predict")
@@ -261,7 +313,7 @@ def test_a_folder_without_tables_gets_a_sentence(predict, tmp_path):
     assert not (tmp_path / "answers").exists()
     code, _, errors = predict("papers")
     assert code == 2
-    assert "Expected a folder for the answers of many files" in errors
+    assert "Expected a folder for the answers of many files, as papers is a folder" in errors
 
 
 def test_more_than_six_panels_are_on_pages(predict, tmp_path):

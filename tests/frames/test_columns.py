@@ -105,8 +105,20 @@ def test_named_columns_are_taken_and_an_empty_group_means_none():
         ("v",), time="u", group="t"
     )
     assert choose_columns(frame, Columns.named(group="")) == Columns(("u", "v"), time="t")
-    with pytest.warns(ConvCNPWarning, match="2 series of one row each"):
-        assert choose_columns(frame).group == "id"
+    with pytest.warns(ConvCNPWarning, match="'id' has hardly a value in more than one row"):
+        assert choose_columns(frame) == Columns(("u", "v"), time="t")
+
+
+def test_a_time_that_is_not_there_suggests_what_could_be_one():
+    hours = pd.date_range("2023-04-10", periods=5, freq="h").astype(str)
+    frame = pd.DataFrame({"timestamp": hours, "temp_C": [1.0, 3, 2, 4, 1]})
+    with pytest.raises(TableError, match=r"column 'Date', but .* did you mean 'timestamp'\?"):
+        choose_columns(frame, Columns.named(time="Date"))
+    frame = frame.assign(date_of_visit=hours)
+    with pytest.raises(TableError, match=r"did you mean 'date_of_visit'\?"):
+        choose_columns(frame, Columns.named(time="date_visit"))
+    with pytest.raises(TableError, match=r"'date_of_visit'; check the name\.$"):
+        choose_columns(frame, Columns.named(time="zzz"))
 
 
 @pytest.mark.parametrize("role", ["time", "value", "group", "channel"])

@@ -26,6 +26,8 @@ def is_read(text):
         "Station: Harbour 7\nSerial number: 12\nExported: 2020-02-01 10:00\n\n",
         '"TOA5","CR1000","555","prog"\n',
         "Site,Harbour\nVersion,3\n",
+        "Harbour 7,,\nof 2.12.2022,,\n,,\n",
+        '"TOA5","CR1000","555"\n',
     ],
 )
 def test_what_stands_above_a_table_is_left_out_and_said(above):

@@ -73,11 +73,45 @@ def test_a_kind_of_soil_is_no_group_of_points_in_the_plane():
     assert columns == Columns(("depth",), inputs=("long", "lat"))
 
 
+LONE = "'station' has hardly a value in more than one row"
+
+
+@pytest.mark.filterwarnings("ignore:Not predicted:convcnp.errors.ConvCNPWarning")
+@pytest.mark.parametrize("inputs", [None, ["lon", "lat"]])
+@pytest.mark.parametrize("names", [[f"S{i}" for i in range(9)], [7, 3, 1, *range(10, 16)]])
+def test_what_names_every_row_tells_no_series_apart(inputs, names):
+    generator = np.random.default_rng(0)
+    places = {"lat": generator.uniform(46, 49, 9), "lon": generator.uniform(9, 17, 9)}
+    frame = pd.DataFrame({"station": names, **places, "t_mean": range(9)})
+    frame = frame if inputs else frame.assign(date=DAYS[:9]).drop(columns=["lat", "lon"])
+    over = {"inputs": tuple(inputs)} if inputs else {"time": "date"}
+    with pytest.warns(ConvCNPWarning, match=LONE):
+        assert choose_columns(frame, Columns.named(inputs=inputs)) == Columns(("t_mean",), **over)
+    named = choose_columns(frame, Columns.named(inputs=inputs, group="station"))
+    assert named.group == "station"
+
+
+def test_what_names_almost_every_row_tells_no_series_apart():
+    frame = pd.DataFrame({"station": list("abcdefgha"), "date": DAYS[:9], "v": range(9)})
+    with pytest.warns(ConvCNPWarning, match=LONE):
+        assert choose_columns(frame).group is None
+    pairs = pd.DataFrame({"patient": list("aabbcc"), "day": [1, 2] * 3, "v": range(6)})
+    assert choose_columns(pairs).group == "patient"
+
+
+def test_where_one_column_names_the_rows_another_may_tell_series_apart():
+    frame = pd.concat([weather().assign(city=city) for city in ("Oslo", "Rome")])
+    frame = frame.drop(columns="weather").assign(id=[f"r{i}" for i in range(24)])
+    with pytest.warns(ConvCNPWarning, match="'id' has hardly a value"):
+        assert choose_columns(frame).group == "city"
+
+
 def test_a_time_that_most_rows_share_is_an_error_that_names_the_candidates():
     with pytest.raises(TableError, match=r"15 of 15 rows share theirs in 'age'.*group= \('Tree'"):
         choose_columns(trees(), Columns.named(value="circumference"))
-    columns = choose_columns(trees(), Columns.named(time="age"))
-    assert columns.values == ("Tree", "circumference")
+    with pytest.warns(ConvCNPWarning, match=r"numbers of series \('Tree'\)"):
+        columns = choose_columns(trees(), Columns.named(time="age"))
+    assert columns.values == ("circumference",)
     days = pd.DataFrame({"year": [2020] * 4, "elapsed": [0.1, 0.2, 0.5, 0.9], "v": [1, 2, 1, 2]})
     with pytest.raises(TableError, match=r"time= \('elapsed' may be it\)"):
         choose_columns(days)
@@ -114,7 +148,7 @@ def test_two_columns_that_tell_series_apart_together_are_named():
     frame = pd.concat([stations().assign(layer=layer) for layer in ("top", "bottom")])
     with (
         pytest.warns(ConvCNPWarning, match="numbers of series"),
-        pytest.raises(TableError, match=r"put 'station_id' and 'layer', which tell .* group="),
+        pytest.raises(TableError, match=r"give group='station_id\+layer': these tell series"),
     ):
         choose_columns(frame)
     with pytest.raises(TableError) as refused:

@@ -21,6 +21,37 @@ def test_a_table_that_begins_with_its_names_is_left_as_it_is():
     assert usual_width([["Harbour"], ["day", "level"], *DATA]) == 2
 
 
+PADDED = [["Harbour 7", "", ""], ["of 2.12.2022", " ", ""], ["", "", ""], ["2.12.2022", "", ""]]
+
+
+@pytest.mark.parametrize("count", range(1, 5))
+def test_titles_padded_with_separators_are_left_out(count):
+    rows = [*PADDED[:count], ["day", "level", "flow"], ["", "m", "l"], ["1", "2", "3"], ["2"] * 3]
+    assert Layout.of(rows, width=3) == Layout(count, (count + 1,))
+    assert Layout.of([["Harbour 7"], *rows], width=3) == Layout(count + 1, (count + 2,))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        [["1", "2", "3"], ["2", "3", "4"]],
+        [["1", "", ""], ["2", "", ""], ["3", "4", "5"]],
+        [["", "m", "l"], ["1", "2", "3"], ["2", "3", "4"]],
+    ],
+)
+def test_a_name_beside_columns_without_any_is_no_title(below):
+    header = ["day", "", ""]
+    assert Layout.of([header, *below], width=3).start == 0
+    assert Layout.of([["Harbour 7"], header, *below], width=3).start == 1
+
+
+def test_a_logger_s_station_is_left_out_however_many_columns_it_has():
+    rows = [["TOA5", "Stn1", "CR1000", "1234"], ["TIMESTAMP", "RECORD", "AirTC_Avg", "BattV"]]
+    rows += [["TS", "RN", "Deg C", "Volts"], ["", "", "Avg", "Smp"]]
+    rows += [[f"2023-05-01 0{i}:00:00", str(i), "NAN", "12.0"] for i in range(4)]
+    assert Layout.of(rows, width=4) == Layout(1, (2, 3))
+
+
 def test_rows_that_end_with_a_separator_have_their_header():
     ended = [["day", "level"], *([*row, ""] for row in DATA)]
     assert Layout.of(ended, width=3) == Layout()

@@ -103,8 +103,10 @@ def test_a_missing_file_suggests_the_nearest(tmp_path):
     written(tmp_path / "basic.csv", "t,v\n0,1\n")
     with pytest.raises(TableError, match=r"did you mean 'basic.csv'\?"):
         read_table(tmp_path / "basics.csv")
-    with pytest.raises(TableError, match="cannot be read"):
+    with pytest.raises(TableError, match="but it is a folder; give a file of it"):
         read_table(tmp_path)
+    with pytest.raises(TableError, match=r"the folder .*no does not exist; check the path"):
+        read_table(tmp_path / "no/basic.csv")
 
 
 def test_any_name_is_a_name_of_a_column_and_levels_are_joined():

@@ -114,6 +114,44 @@ def test_durations_and_clock_times_are_read_as_written(texts, seconds):
     np.testing.assert_array_equal(TimeAxis.of(column).numbers(column), seconds)
 
 
+SEVERAL = "'d' are written in several ways, such as '28.01.2023' and '2023-01-29'"
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("other", ["%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%Y-%m-%d %H:%M"])
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%d/%m/%Y", "%d/%m/%y %H:%M"])
+def test_dates_of_mixed_formats_are_read_each_in_its_own(first, other, written):
+    dates = pd.date_range("2023-01-28", periods=20)
+    formats = (written, other)
+    column = pd.Series([f"{d:{formats[(i + first) % 2]}}" for i, d in enumerate(dates)], name="d")
+    column.index = [0] * 20
+    with pytest.warns(ConvCNPWarning, match="'d' are written in several ways, such as '"):
+        axis = TimeAxis.of(column)
+    assert axis.times(axis.numbers(column)).tolist() == dates.tolist()
+
+
+def test_dates_of_mixed_formats_are_said_with_two_of_them():
+    with pytest.warns(ConvCNPWarning, match=SEVERAL):
+        TimeAxis.of(pd.Series(["28.01.2023", "2023-01-29", "30.01.2023"], name="d"))
+    worded = pd.Series(["27 Jan 2023", "28.01.2023", "01.02.2023"], name="d")
+    with pytest.warns(ConvCNPWarning, match="such as '28.01.2023' and '27 Jan 2023'"):
+        axis = TimeAxis.of(worded)
+    assert axis.numbers(worded).tolist() == [0, 86400, 5 * 86400]
+
+
+@pytest.mark.parametrize("day", ["28/01/2023", "28.01.2023", "01.02.2023"])
+def test_dates_of_both_orders_are_refused(day):
+    said = rf"order in 'd', got '{day}', which begins with the day, and '01/29/2023', which begins"
+    with pytest.raises(TableError, match=said):
+        TimeAxis.of(pd.Series([day, "01/29/2023", "02/01/2023"], name="d"))
+
+
+def test_asked_dates_that_begin_with_the_year_are_read_as_such():
+    axis = TimeAxis.of(pd.Series(["01/02/2020", "13/02/2020"]))
+    for asked in ("2020-02-03", "2020/02/03", "2020/2/3"):
+        assert axis.numbers(pd.Series([asked])).tolist() == [2 * 86400.0]
+
+
 def test_asked_dates_are_read_as_those_of_the_series_are():
     axis = TimeAxis.of(pd.Series(["01/02/2020", "13/02/2020"]))
     assert axis.numbers(pd.Series(["02/02/2020"])).tolist() == [86400.0]

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import convcnp
 from convcnp.core.heads import GaussianHead, MixtureHead
 from convcnp.data.random_series import SeriesSource
 from convcnp.errors import SettingError
@@ -82,6 +83,21 @@ def test_an_answer_is_rounded_to_digits_of_its_deviation_row_by_row():
     assert found["v_q05"].tolist()[:2] == [1210.99, 0.000121212]
     assert found.loc[3, "v_mean"] == 5.123456789  # without a deviation there is nothing to go by
     assert found["v_b_std"].tolist() == frame["v_b_std"].tolist()
+
+
+def test_a_constant_is_its_own_answer_where_the_deviation_is_slight():
+    general = convcnp.load("general")
+    for level in (0.0, 5.0, -3.3e6):
+        answer = general.predict((np.arange(28.0), np.full(28, level)), at=[3.5, 9.0])
+        for kind in ("mean", "q05", "q95"):
+            assert answer[kind].tolist() == [level] * 2
+        assert (answer["std"] > 0).all()
+    frame = pd.DataFrame({"id": list("a" * 28 + "b" * 28), "t": [*range(28)] * 2, "v": 5.0})
+    frame.loc[28:, "v"] = np.sin(np.arange(28.0))
+    answer = general.predict(frame, at=[3.5])
+    assert answer["v_mean"][0] == 5.0 != answer["v_mean"][1]
+    alone = general.predict(([0.0], [5.0]), at=[1.0])
+    assert alone["q05"][0] < 5.0 < alone["q95"][0]
 
 
 def test_means_outside_their_band_are_spoken_of():

@@ -43,6 +43,19 @@ def test_rows_are_put_in_where_they_belong_in_any_order(general):
     assert done["date"].is_monotonic_increasing
 
 
+def test_series_of_several_columns_keep_them(general):
+    parts = [
+        daily(left_out=[10]).assign(site=site, depth=depth) for site in "ab" for depth in (1, 5)
+    ]
+    frame = pd.concat(parts, ignore_index=True)
+    frame.loc[3, "temp"] = np.nan
+    done = general.fill(frame, group="site+depth")
+    assert list(done) == ["note", "date", "temp", "site", "depth", "filled"]
+    assert done.index[done["filled"] != ""].tolist() == [3, 10, 40, 70, 100]
+    assert done.loc[[10, 40, 70, 100], "site"].tolist() == list("aabb")
+    assert done.loc[[10, 40, 70, 100], "depth"].tolist() == [1, 5, 1, 5]
+
+
 @pytest.mark.parametrize("missing_rows", [[], [3]])
 def test_columns_of_whole_numbers_stay_whole(general, missing_rows):
     frame = pd.DataFrame({"rownames": range(12), "day": range(12), "v": np.sin(np.arange(12.0))})

@@ -36,6 +36,15 @@ def test_points_are_predicted_where_they_are_asked_for_and_in_that_order(plane):
     assert alone["depth_mean"][0] == pytest.approx(answer["depth_mean"][1], abs=1e-5)
 
 
+def test_sets_of_points_may_be_told_apart_by_two_columns(general):
+    parts = [points_frame(30, seed=i).assign(year=2000 + i, site="x") for i in range(2)]
+    frame = pd.concat(parts, ignore_index=True)
+    over = {"inputs": ["east", "north"], "value": "depth"}
+    answer = general.predict(frame, frame.iloc[[40, 2]], group="site+year", **over)
+    assert list(answer)[:4] == ["site", "year", "east", "north"]
+    assert answer["year"].tolist() == [2001, 2000]
+
+
 def test_a_request_of_points_says_so(plane):
     request = plane.request(points_frame(seed=3), 5)
     assert request.description == (

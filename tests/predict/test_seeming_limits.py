@@ -17,6 +17,13 @@ def test_values_are_near_zero_if_many_are():
         assert not seems_positive(y)
 
 
+def test_values_that_never_come_close_to_zero_are_not_near_it():
+    for y in (np.arange(1.0, 29), 7.5 + 5.7 * np.sin(np.arange(300) / 4)):
+        assert np.quantile(y, 0.1) < np.std(y)
+        assert not seems_positive(y)
+    assert seems_positive(np.random.default_rng(0).exponential(9.0, 100))
+
+
 def test_a_few_spikes_make_no_others_near_zero():
     y = 20 + np.sin(np.arange(100.0))
     y[[10, 50, 70]] = 900.0

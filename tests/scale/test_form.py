@@ -49,6 +49,11 @@ def test_what_cannot_be_asked_is_refused(wanted, error, sentence):
         form_of(some_series(6), wanted)
 
 
+def test_series_of_a_lake_are_told_apart_by_one_column():
+    with pytest.raises(TableError, match=r"Expected one column that .* got 'station\+site'"):
+        form_of(some_series(6).assign(site="x"), asked(group="station+site"))
+
+
 def test_a_table_of_times_is_for_one_process(tmp_path):
     pd.DataFrame({"time": ["2024-01-05"], "station": ["s1"]}).to_csv(tmp_path / "at.csv")
     with pytest.raises(TableError, match=r"got the table .*at\.csv"):

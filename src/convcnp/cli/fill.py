@@ -21,6 +21,7 @@ from convcnp.cli.options import (
     columns_among,
 )
 from convcnp.cli.output import check_outputs, write_answer
+from convcnp.cli.predict import check_request
 
 _WORTH_A_BAR = 20_000  # rows
 
@@ -63,6 +64,7 @@ def fill(
         request = predictor.request(
             read_table(file).frame, columns=columns, limits=Limits.given(lower, upper, positive)
         )
+        check_request(request, columns.missing)
         with bar("Filling", at_least=_WORTH_A_BAR) as progress:
             filling = fill_gaps(request, max_gap, progress)
     say(filling.description)

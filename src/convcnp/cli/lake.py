@@ -56,7 +56,11 @@ def predict_lake(
     from convcnp.scale.job import ERRORS, MEMORY, predict_files, read_memory
 
     if out is None:
-        raise OutputError("Expected a folder for the answers of many files; name it with --out.")
+        what = "is a folder" if Path(file).is_dir() else "means many files"
+        raise OutputError(
+            f"Expected a folder for the answers of many files, as {file} {what}; name it with "
+            "--out, or give the file of one table."
+        )
     if out.suffix.lower() in (".csv", ".parquet"):
         raise OutputError(
             f"Expected a folder for the answers of many files, got the file {out}; choose a name "

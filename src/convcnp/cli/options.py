@@ -45,8 +45,11 @@ Value = Annotated[
     typer.Option(help="Value column; all numeric ones if left out. Repeatable."),
 ]
 Group = Annotated[
-    str | None,
-    typer.Option(help="Column that tells several series apart; guessed if left out, '' is none."),
+    list[str] | None,
+    typer.Option(
+        help="Column that tells several series apart, or several, such as strain+replicate; "
+        "guessed if left out, '' is none."
+    ),
 ]
 Channel = Annotated[
     str | None, typer.Option(help="Column of a long table that says whose value a row holds.")

@@ -34,18 +34,15 @@ def check_outputs(inputs: Sequence[str], out: Path | None, plot: Path | None) ->
 
 def _check_output(inputs: Sequence[str], path: Path) -> None:
     try:
-        is_usable = path.parent.is_dir() and not path.is_dir()
+        fault = _fault(path)
         is_input = path.exists() and any(is_file(file) and path.samefile(file) for file in inputs)
     except OSError as error:
         raise OutputError(
             f"Expected a file that can be written, but {path} cannot be ({error.strerror}); choose "
             "another path."
         ) from error
-    if not is_usable:
-        raise OutputError(
-            f"Expected a file that can be written, but {path} is a folder or lies in none; "
-            "choose another path."
-        )
+    if fault:
+        raise OutputError(f"Expected a file that can be written, but {fault}.")
     try:
         check_replaceable(path)
     except OSError as error:
@@ -58,6 +55,16 @@ def _check_output(inputs: Sequence[str], path: Path) -> None:
             f"Expected another file to write than the tables that are read, got {path}; choose "
             "another path."
         )
+
+
+def _fault(path: Path) -> str:
+    """Say why a file cannot be at a path, and what to do; nothing if it can."""
+    if path.is_dir():
+        return f"{path} is a folder; name a file in it"
+    if path.parent.is_dir():
+        return ""
+    what = "is no folder" if path.parent.exists() else "does not exist"
+    return f"the folder {path.parent} {what}; make it, or choose another path"
 
 
 def write_answer(

@@ -50,7 +50,11 @@ def train(
     time: Time = None,
     value: Value = None,
     group: Annotated[
-        str | None, typer.Option(help="Column that tells series, or sets of points, apart.")
+        list[str] | None,
+        typer.Option(
+            help="Column that tells series, or sets of points, apart, or several, such as "
+            "strain+replicate."
+        ),
     ] = None,
     channel: Channel = None,
     inputs: Inputs = None,
@@ -111,7 +115,10 @@ def check(
     time: Annotated[str | None, typer.Option(help="Time column.")] = None,
     value: Annotated[list[str] | None, typer.Option(help="Value column. Repeatable.")] = None,
     group: Annotated[
-        str | None, typer.Option(help="Column that tells several series apart.")
+        list[str] | None,
+        typer.Option(
+            help="Column that tells several series apart, or several, such as strain+replicate."
+        ),
     ] = None,
     channel: Channel = None,
     inputs: Inputs = None,

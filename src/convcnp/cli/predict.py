@@ -26,7 +26,7 @@ from convcnp.cli.options import (
     columns_among,
 )
 from convcnp.cli.output import check_outputs, write_answer
-from convcnp.errors import SettingError
+from convcnp.errors import SettingError, TableError, did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def predict_file(
     *,
     time: str | None = None,
     value: Sequence[str] | None = None,
-    group: str | None = None,
+    group: str | Sequence[str] | None = None,
     inputs: Sequence[str] | None = None,
     missing: Sequence[str] | None = None,
     lower: float | None = None,
@@ -86,6 +86,7 @@ def predict_file(
             columns=columns,
             limits=Limits.given(lower, upper, positive),
         ).asked_of(of)
+        check_request(request, columns.missing, draw or ())
         say(request.description)
         with bar("Predicting", at_least=_WORTH_A_BAR) as progress:
             answer = request.predict(
@@ -98,6 +99,41 @@ def predict_file(
     write_answer(rounded(answer, request.columns.values), out, pictures)
     for path in (*([] if out is None else [out]), *pictures):
         say(f"Wrote {path}.")
+
+
+def check_request(
+    request: Any,  # noqa: ANN401 - of series, or of points
+    missing: Sequence[str] = (),
+    drawn: Sequence[str] = (),
+) -> None:
+    """Refuse limits that do not hold all values, and series to draw that are not there.
+
+    What is named for missing values, and is not there, is warned of.
+    """
+    from convcnp.frames.sentinels import named_in_vain
+
+    list(request.jobs())
+    _check_drawn(request, drawn)
+    if said := named_in_vain(request.container.frame, request.columns, missing):
+        warn(said)
+
+
+def _check_drawn(request: Any, chosen: Sequence[str]) -> None:  # noqa: ANN401
+    if chosen and request.columns.inputs:
+        raise SettingError(
+            "--draw chooses series, but these are points in the plane; leave it out."
+        )
+    names = [] if request.table.labels is None else list(map(str, request.table.labels))
+    if chosen and not names:
+        raise SettingError(
+            f"--draw chooses among several series, got {chosen[0]!r} and a single one; leave it "
+            "out."
+        )
+    for name in chosen:
+        if name not in names:
+            raise TableError(
+                f"Expected series of the table to draw, got {name!r}{did_you_mean(name, names)}"
+            )
 
 
 def _drawn(
@@ -114,10 +150,6 @@ def _drawn(
     if not request.columns.inputs:
         pages = draw_series(request, answer, form_of(plot), chosen)
         return dict(zip(page_paths(plot, len(pages)), pages, strict=True))
-    if chosen:
-        raise SettingError(
-            "--draw chooses series, but these are points in the plane; leave it out."
-        )
     return {plot: draw_map(request, answer, form_of(plot))}
 
 

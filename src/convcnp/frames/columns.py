@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, did_you_mean
-from convcnp.frames.assembled import has_time, parts_of
+from convcnp.frames.assembled import JOINT, has_time, parts_of
 from convcnp.frames.groups import check_times_differ, guess_group
-from convcnp.frames.guesses import guess_time
+from convcnp.frames.guesses import guess_time, may_be_times
+from convcnp.frames.joined_groups import as_text, group_columns, joined
 from convcnp.frames.measured import measured, say_of_values
 from convcnp.frames.names import error_of, listed
 from convcnp.frames.reading import plain_name
@@ -25,7 +26,7 @@ class ColumnNames(TypedDict, total=False):
 
     time: str | None
     value: str | Sequence[str] | None
-    group: str | None
+    group: str | Sequence[str] | None
     channel: str | None
     inputs: Sequence[str] | None
     missing: Any
@@ -40,8 +41,9 @@ class Columns:
         values: The channels: value columns, or what the channel column names.
         time: The time column of series; or its parts, such as "year+month+day".
         inputs: The two input columns of points in the plane, in place of a time.
-        group: The column that tells series, or sets of points, apart; an empty name says that
-            there is none, where others would be guessed.
+        group: The column that tells series, or sets of points, apart, or several that do so
+            together, such as "strain+replicate"; an empty name says that there is none, where
+            others would be guessed.
         channel: The column of a long table that says whose value a row holds.
         value: The column of these values.
         missing: Values that stand for missing ones, as text; "none" says that there are none, where
@@ -70,7 +72,7 @@ class Columns:
         *,
         time: Any = None,  # noqa: ANN401 - pandas takes anything for a name
         value: Any = None,  # noqa: ANN401 - a name, or several
-        group: Any = None,  # noqa: ANN401
+        group: Any = None,  # noqa: ANN401 - a name, or a list of those joined
         channel: Any = None,  # noqa: ANN401
         inputs: Sequence[Any] | None = None,
         missing: Any = None,  # noqa: ANN401 - a number, a word, or several
@@ -85,6 +87,8 @@ class Columns:
             names = () if names is None else (names,) if np.ndim(names) == 0 else names
             return tuple(map(plain_name, names))
 
+        if isinstance(group, list):
+            group = joined([plain_name(name) for name in group]) if group else None
         return Columns(
             values=several(value),
             time=plain_or_none(time),
@@ -169,7 +173,7 @@ def choose_columns(frame: pd.DataFrame, named: Columns | None = None) -> Columns
             f"{', '.join(map(repr, values))} may be it; name it with value=."
         )
     return Columns(
-        values=tuple(sorted(_channel_names(frame[channel]).dropna().unique())),
+        values=tuple(sorted(as_text(frame[channel]).dropna().unique())),
         time=time,
         inputs=inputs,
         group=chosen.group,
@@ -188,38 +192,48 @@ def _check_inputs(named: Columns) -> None:
         )
 
 
-def _check_present(frame: pd.DataFrame, name: str | None) -> None:
-    if name is not None and not has_time(frame, name):
+def _check_present(
+    frame: pd.DataFrame, name: str | None, *, may_be_joined: bool = False, is_time: bool = False
+) -> None:
+    """Refuse a name that the table lacks, or the part of a joined one."""
+    if name is None or (may_be_joined and has_time(frame, name)):
+        return
+    parts = [part.strip() for part in name.split(JOINT)] if may_be_joined else []
+    absent = [part for part in parts if part not in frame.columns]
+    name = absent[0] if 0 < len(absent) < len(parts) else name
+    if name not in frame.columns:
         names = [str(column) for column in frame.columns]
-        raise TableError(
-            f"Expected a column {name!r}, but the table has {listed(names)}"
-            f"{did_you_mean(str(name), names)}"
-        )
+        near = (may_be_times(frame) if is_time and not parts[1:] else []) or names
+        hint = did_you_mean(near[0] if is_time and len(near) == 1 else str(name), near)
+        raise TableError(f"Expected a column {name!r}, but the table has {listed(names)}{hint}")
 
 
 def _choose_series(frame: pd.DataFrame, named: Columns) -> Columns:
     """Choose the time, the values and the group among the columns of a wide table."""
-    roles = [named.time, named.group or None, *named.values]
-    for name in roles:
+    _check_present(frame, named.time, may_be_joined=True, is_time=True)
+    _check_present(frame, named.group or None, may_be_joined=True)
+    for name in named.values:
         _check_present(frame, name)
+    groups = group_columns(frame, named.group or None)
+    roles = [named.time, *groups, *named.values]
     twice = next((name for name in roles if name is not None and roles.count(name) > 1), None)
     if twice is not None:
         raise TableError(
             f"Expected different columns for time, group and values, got {twice!r} more than once; "
             "name it once."
         )
-    taken = (named.group, named.channel, *named.values, *named.inputs, *named.errors)
+    taken = (*groups, named.channel, *named.values, *named.inputs, *named.errors)
     others = [c for c in frame.columns if c not in taken]
     time = named.inputs[0] if named.inputs else named.time
     if time is None:
         time = guess_time(frame, others, spared=0 if named.values else 1)
     others = [c for c in others if c not in (time, *parts_of(frame, time))]
     group = named.group or None
+    within = [*(named.inputs or (time,)), *([named.channel] if named.channel else [])]
     if named.group is None:
-        within = [*(named.inputs or (time,)), *([named.channel] if named.channel else [])]
         group = guess_group(frame, others, within)
     others = [c for c in others if c != group]
-    values = named.values or measured(frame, others, group)
+    values = named.values or measured(frame, others, group, within if named.time else ())
     if not named.values:
         say_of_values(frame, values)
     if not values:
@@ -247,7 +261,7 @@ def widened(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     """Give every channel of a long table a column of its own; other tables stay as they are."""
     if columns.channel is None or columns.channel not in frame.columns:
         return frame
-    names = _channel_names(frame[columns.channel])
+    names = as_text(frame[columns.channel])
     unknown = names[~names.isin(columns.values) & names.notna()]
     if len(unknown):
         raise TableError(
@@ -259,13 +273,6 @@ def widened(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
     }
     rest = frame.drop(columns=[columns.channel, columns.value])
     return pd.concat([rest, pd.DataFrame(channels, index=frame.index)], axis=1)
-
-
-def _channel_names(column: pd.Series) -> pd.Series:
-    """Return whose value each row of a long table holds, as text."""
-    if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")  # whole numbers are read as 1.0 if a cell is missing
-    return column.astype("string")
 
 
 def with_channels(frame: pd.DataFrame, learned: Columns) -> pd.DataFrame:
@@ -294,7 +301,8 @@ def choose_learned(
     if time is None and has_time(frame, learned.time):
         time = learned.time
     if group is None:  # that there is none was learned as well
-        group = learned.group if learned.group in frame.columns else None if learned.group else ""
+        is_here = has_time(frame, learned.group)
+        group = learned.group if is_here else None if learned.group else ""
     values = named.values
     if set(values or learned.values) == set(learned.values) <= set(frame.columns):
         values = learned.values

@@ -11,6 +11,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import parts_of, time_column
 from convcnp.frames.guesses import rises
+from convcnp.frames.joined_groups import group_column, group_columns, joined
 from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
 from convcnp.frames.names import listed, names_series, numbers_series
 from convcnp.frames.time_axis import TimeAxis
@@ -30,15 +31,15 @@ def guess_group(
         within: The time, or the inputs, and the channel if there is one: what a row of a series is
             told from others by.
     """
-    named = [c for c in candidates if names_series(frame[c])]
-    words = [c for c in candidates if is_label(frame[c]) and c not in named]
+    named = _with_series(frame, [c for c in candidates if names_series(frame[c])])
+    words = [c for c in candidates if is_label(frame[c]) and not names_series(frame[c])]
     repeated = [c for c in words if 1 <= frame[c].nunique() <= len(frame) / 2]
-    numbered = [c for c in candidates if numbers_series(frame[c]) and c not in named]
+    numbered = [c for c in candidates if numbers_series(frame[c]) and not names_series(frame[c])]
     if not named and not repeated and not numbered:
         return None
     keys = row_keys(frame, within)
     if named:
-        return _named_group(frame, named, keys)
+        return next((c for c in named if tells_apart(frame[c], keys)), named[0])
     telling = [c for c in (*repeated, *numbered) if tells_apart(frame[c], keys)]
     ignored = [c for c in repeated if c not in telling]
     are_told = keys.duplicated(keep=False).mean() <= _MOST  # else there is more to say of times
@@ -60,16 +61,25 @@ def guess_group(
     return telling[0] if telling else None
 
 
-def _named_group(frame: pd.DataFrame, named: Sequence[str], keys: pd.DataFrame) -> str:
-    group = next((c for c in named if tells_apart(frame[c], keys)), named[0])
-    if len(frame) > 1 and frame[group].is_unique:
+def _with_series(frame: pd.DataFrame, named: Sequence[str]) -> list[str]:
+    """Keep the columns named like a group that can be one, and say which only name the rows."""
+    lone = [c for c in named if _names_rows(frame[c])]
+    if lone:
         warnings.warn(
-            f"{group!r} is taken to tell {len(frame):,} series of one row each apart; if it only "
-            'numbers the rows, give an empty group: group="".',
+            f"{listed(lone)} {'has' if len(lone) == 1 else 'have'} hardly a value in more than one "
+            "row, and cannot tell series apart: ignored. If that is wrong, name the group.",
             ConvCNPWarning,
             stacklevel=6,
         )
-    return group
+    return [c for c in named if c not in lone]
+
+
+def _names_rows(column: pd.Series) -> bool:
+    """Tell whether no value is there more than twice, and most only once: series would be empty."""
+    counts = column.value_counts()
+    if len(column) < 2 or counts.empty:
+        return False
+    return bool(counts.max() <= 2 and (counts == 1).mean() > _MOST)
 
 
 def row_keys(frame: pd.DataFrame, within: Sequence[str]) -> pd.DataFrame:
@@ -116,7 +126,7 @@ def check_times_differ(
     frame: pd.DataFrame, time: str, group: str | None, channel: str | None
 ) -> None:
     """Refuse a guessed time that most rows share with another of their series."""
-    beside = [name for name in (group, channel) if name is not None]
+    beside = [*group_columns(frame, group), *([] if channel is None else [channel])]
     keys = row_keys(frame, [time])
     known = keys.notna().all(axis=1)
     shared = keys.assign(**{name: frame[name] for name in beside})[known].duplicated(keep=False)
@@ -134,7 +144,7 @@ def check_times_differ(
     may_be_group = [
         c for c in others if _may_name(frame[c]) and tells_apart(frame[c], with_channel)
     ]
-    together = [] if may_be_group else _pair(frame, [*filter(None, [group]), *others], with_channel)
+    together = [] if may_be_group else _together(frame, group, others, with_channel)
     ways = [
         *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
         *(
@@ -142,14 +152,7 @@ def check_times_differ(
             if may_be_group
             else []
         ),
-        *(
-            [
-                f"put {' and '.join(map(repr, together))}, which tell series apart together, into "
-                "one column and name it with group="
-            ]
-            if together
-            else []
-        ),
+        *([f"give group={together!r}: these tell series apart together"] if together else []),
         f"give time={time!r} to average the values of each time",
     ]
     raise TableError(
@@ -168,10 +171,15 @@ def _may_name(column: pd.Series) -> bool:
     return not is_fraction and 1 < column.nunique() <= len(column) / 2
 
 
-def _pair(frame: pd.DataFrame, others: Sequence[str], keys: pd.DataFrame) -> list[str]:
-    """Return two columns that tell series apart together, where none does so alone."""
+def _together(
+    frame: pd.DataFrame, group: str | None, others: Sequence[str], keys: pd.DataFrame
+) -> str:
+    """Return columns that tell series apart together, where none does so alone, joined.
+
+    Of the group that is named, if there is one, and another; else of any two.
+    """
     names = [c for c in others if _may_name(frame[c])][:_MOST_PAIRED]
-    for pair in itertools.combinations(names, 2):
-        if tells_apart(frame[[*pair]].astype("string").agg("|".join, axis=1), keys):
-            return [*pair]
-    return []
+    given = [joined([group, name]) for name in names] if group else []
+    pairs = [joined(pair) for pair in itertools.combinations(names, 2)]
+    found = (pair for pair in (*given, *pairs) if tells_apart(group_column(frame, pair), keys))
+    return next(found, "")

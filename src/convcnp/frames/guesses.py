@@ -63,6 +63,23 @@ def guess_time(frame: pd.DataFrame, candidates: Sequence[str], spared: int = 1) 
     return _guess_among_numbers(frame, candidates, spared)
 
 
+def may_be_times(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that could be a time: by their names, dates, clocks, or as they grow.
+
+    Example:
+        >>> may_be_times(pd.DataFrame({"timestamp": [3, 1, 2], "temp": [1.5, 2.5, 0.5]}))
+        ['timestamp']
+    """
+    return [
+        str(name)
+        for name, column in frame.items()
+        if is_time_name(name)
+        or is_date(column)
+        or is_duration(column)
+        or (is_numeric(column) and rises(column))
+    ]
+
+
 def _say_taken(found: Sequence[str]) -> None:
     warnings.warn(
         f"{listed(found)} may all be the time; {found[0]!r} is taken. If that is wrong, name the "

@@ -43,6 +43,7 @@ _CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
 _HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
 _DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
 _DOTTED = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)")  # 18.30.00, unless it is a date
+_YEAR_FIRST = re.compile(r"\s*(?:1[4-9]|2[01])\d\d")
 _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 # --- Kinds ----------------------------------------------------------------------------------------
@@ -144,7 +145,22 @@ def parsed_durations(column: pd.Series) -> pd.Series:
 
 
 def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
-    """Parse dates, NaT where it is impossible; clocks of different zones are put to UTC."""
+    """Parse dates, NaT where it is impossible; clocks of different zones are put to UTC.
+
+    Where days are first, they are behind a year that is first all the same.
+    """
+    begins = column.astype("string").str.match(_YEAR_FIRST).fillna(False).to_numpy(dtype=bool)
+    if not day_first or not begins.any():
+        return _parsed_dates(column, day_first)
+    if begins.all():
+        return _parsed_dates(column, False)
+    cells = column.reset_index(drop=True)
+    parts = [_parsed_dates(cells[begins], False), _parsed_dates(cells[~begins], True)]
+    whole = pd.concat(parts).sort_index().set_axis(column.index)
+    return whole if whole.dtype.kind == "M" else pd.to_datetime(whole, utc=True)
+
+
+def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
     texts = column.astype("string")
     if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
         parts = texts.str.strip().str.extract(_SHORT_MONTH)

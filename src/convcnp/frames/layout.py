@@ -15,6 +15,7 @@ _CLOCK = re.compile(r"\d{1,2}:\d\d")
 _NOTHING = {"", "-", "na", "n/a", "null", "none"}  # and NaN, which is a number
 _MOST_UNITS = 3  # rows of units, and of how values were made
 _BELOW = 20  # rows that show what a column holds
+_LOGGERS = (["TOA5"], ["TOACI1"])  # what files of Campbell begin with: the station, above the names
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Layout:
     @classmethod
     def of(cls, rows: Sequence[Sequence[str]], width: int) -> Layout:
         """Find the header among rows, of which those of the table have so many cells."""
-        start = 0 if not rows or len(rows[0]) == width else _start(rows, width)
+        start = _start(rows, width)
         below = rows[start + 1 :]
         if not rows or any(map(is_value, rows[start])):
             return cls(start)
@@ -93,10 +94,23 @@ def is_number(text: str) -> bool:
 def _start(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return the first row that is as wide as the table, if it holds names; else nothing is told.
 
-    Rows may end with a separator that the header lacks, or one of them may be too long.
+    Rows may end with a separator that the header lacks, or one of them may be too long. Titles may
+    be as wide, where programs pad them with separators: they are followed by names that are more.
     """
-    start = next((i for i, row in enumerate(rows) if len(row) == width), 0)
-    return 0 if any(map(is_value, rows[start])) else start
+    if len(rows) > 1 and rows[0][:1] in _LOGGERS:
+        return 1
+    wide = [i for i, row in enumerate(rows) if len(row) == width]
+    below = next((i for i in wide if not _is_title(rows[i])), None)
+    if below is not None and rows[below][0].strip() and not any(map(is_value, rows[below])):
+        return below
+    return 0 if not wide or any(map(is_value, rows[wide[0]])) else wide[0]
+
+
+def _is_title(row: Sequence[str]) -> bool:
+    """Tell whether few cells of a row are filled, from the first on, or none."""
+    filled = [bool(cell.strip()) for cell in row]
+    count = sum(filled)
+    return 2 * count <= len(row) and all(filled[:count])
 
 
 def _are_units(rows: Sequence[Sequence[str]], width: int) -> bool:

@@ -12,8 +12,16 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
 from convcnp.frames.compact import holds_compact_days
+from convcnp.frames.joined_groups import group_columns
 from convcnp.frames.kinds import is_numeric
-from convcnp.frames.names import PLACE_NAMES, counts_rows, listed, numbers_series, words_of
+from convcnp.frames.names import (
+    PLACE_NAMES,
+    counts_rows,
+    listed,
+    names_series,
+    numbers_series,
+    words_of,
+)
 
 _ENOUGH_MONTHS = 6  # columns named after different ones
 _FLAG_WORDS = {"qc", "qa", "qf", "flag", "flags", "quality", "status"}
@@ -25,11 +33,17 @@ _MOST = 0.9  # of the values
 _UNIT = re.compile(r"\[.*\]|\(.*\)")
 
 
-def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> tuple[str, ...]:
+def measured(
+    frame: pd.DataFrame, others: Sequence[str], group: str | None, within: Sequence[str] = ()
+) -> tuple[str, ...]:
     """Return the columns of numbers that are values, and say which are left out, and why.
 
     Parts of the time, numbers of rows and of series, flags, and where a series was observed are no
     values, unless there are no others.
+
+    Args:
+        within: The time, or the inputs, and the channel, where they were named, so that rows that
+            share them are averaged.
 
     Example:
         >>> frame = pd.DataFrame({"temp": [1.5, 2.5], "temp_qc": [0, 9]})
@@ -39,9 +53,12 @@ def measured(frame: pd.DataFrame, others: Sequence[str], group: str | None) -> t
     """
     numeric = [c for c in others if is_numeric(frame[c]) and not counts_rows(frame[c])]
     whole = [c for c in numeric if not is_part(frame[c])]
+    numbered = [c for c in whole if numbers_series(frame[c]) or names_series(frame[c])]
+    beside = [part for name in (group, *within) if within for part in group_columns(frame, name)]
+    numbered += [c for c in whole if c not in numbered and _counts_off(frame, c, beside)]
     left = {
         "flags": [c for c in whole if _is_flag(frame[c])],
-        "numbers of series": [c for c in whole if numbers_series(frame[c])],
+        "numbers of series": numbered,
         "times": [c for c in whole if _is_time(frame[c])],
         "where a series was observed": [c for c in whole if _is_place(frame, c, group)],
     }
@@ -79,8 +96,20 @@ def _is_place(frame: pd.DataFrame, name: str, group: str | None) -> bool:
     """Tell whether a column is named like a place, and the same in all rows of a series."""
     if not _PLACE_WORDS & {*words_of(name)} or len(frame) < 2:
         return False
-    count = frame[name].nunique() if group is None else frame.groupby(group)[name].nunique().max()
+    series = group_columns(frame, group)
+    count = frame.groupby(series)[name].nunique().max() if series else frame[name].nunique()
     return bool(count == 1)
+
+
+def _counts_off(frame: pd.DataFrame, name: str, beside: Sequence[str]) -> bool:
+    """Tell whether rows of each time are numbered: the same whole numbers, each equally often."""
+    values = pd.to_numeric(frame[name], errors="coerce")
+    count = values.nunique()
+    if not beside or not 1 < count <= len(frame) / 2 or (values.dropna() % 1 != 0).any():
+        return False
+    are_all_there = frame.groupby([*beside])[name].nunique() == count
+    rows = frame.groupby([*beside, name]).size()
+    return bool(are_all_there.mean() > _MOST and (rows == rows.mode()[0]).mean() > _MOST)
 
 
 def say_of_values(frame: pd.DataFrame, values: Sequence[str]) -> None:

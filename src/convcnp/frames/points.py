@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import SettingError, TableError
+from convcnp.frames.assembled import has_time
 from convcnp.frames.columns import Columns, with_channels
 from convcnp.frames.kinds import numbers
 from convcnp.frames.series import Ragged, SeriesTable
@@ -101,7 +102,7 @@ class PointsTable:
 
 
 def _check_column(frame: pd.DataFrame, name: str | None) -> None:
-    if name is not None and name not in frame.columns:
+    if name is not None and not has_time(frame, name):
         raise TableError(
             f"Expected the column {name!r}, on which the model was trained, but the table has "
             f"{', '.join(repr(str(column)) for column in frame.columns)}; rename it."

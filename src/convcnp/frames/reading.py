@@ -83,11 +83,18 @@ def digest_of(content: bytes) -> str:
 
 
 def _content(path: Path) -> bytes:
+    if path.is_dir():
+        raise TableError(f"Expected a table in {path}, but it is a folder; give a file of it.")
     try:
         _check_size(path.stat().st_size, str(path))
         return path.read_bytes()
     except FileNotFoundError as error:
         folder = path.parent
+        if not folder.exists():
+            raise TableError(
+                f"Expected a table in {path}, but the folder {folder} does not exist; check the "
+                "path."
+            ) from error
         files = folder.iterdir() if folder.is_dir() else ()
         hint = did_you_mean(path.name, (other.name for other in files if other.is_file()))
         raise TableError(f"Expected a table in {path}, but there is no such file{hint}") from error

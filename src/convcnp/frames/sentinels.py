@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,10 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
 from convcnp.frames.kinds import is_numeric
+from convcnp.frames.names import listed
 
 NONE = "none"  # named, it says that no number stands for a missing value
+_NOTHING = {NONE, "na", "nan", "n/a", "n.a.", "nat", "null", "<na>", "#n/a"}
 _LIMITS = (-(2.0**15), 2.0**15 - 1, -(2.0**31), 2.0**31 - 1)  # of whole numbers of 16 and 32 bits
 _HUGE = 1e19  # larger numbers, repeated, are no measurements
 _REPEATED = {"9": 2, "8": 3, "7": 3}  # how many of a digit look made up
@@ -80,6 +83,31 @@ def missing_cells(column: pd.Series, named: tuple[str, ...]) -> tuple[pd.Series,
         return nothing, []
     noticed = _notice(numbers.to_numpy(dtype=np.float64, na_value=np.nan))
     return numbers.isin(noticed), noticed
+
+
+def named_in_vain(frame: pd.DataFrame, columns: Columns, named: Sequence[str]) -> str:
+    """Say which of the values that are named for missing ones stand in no cell, in a sentence.
+
+    Example:
+        >>> columns = Columns(("v",), time="t")
+        >>> named_in_vain(pd.DataFrame({"t": [0, 1], "v": [5.0, -1.0]}), columns, ["-1", "-9"])
+        "No cell of 'v' holds '-9', which missing= names; check it."
+    """
+    values = columns.values if columns.value is None else (columns.value,)
+    cells = [frame[name] for name in values if name in frame.columns]
+    vain = [
+        word
+        for word in named
+        if _is_read(word) and not any(missing_cells(cell, (word,))[0].any() for cell in cells)
+    ]
+    if not vain or not cells:
+        return ""
+    return f"No cell of {listed(values)} holds {listed(vain)}, which missing= names; check it."
+
+
+def _is_read(word: str) -> bool:
+    """Tell whether a word is in a table that was read, where NA, dashes and such are missing."""
+    return word.lower() not in _NOTHING and any(map(str.isalnum, word))
 
 
 def _number(text: str) -> float:

@@ -13,6 +13,7 @@ from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.assembled import has_time, time_column
 from convcnp.frames.columns import Columns, widened
 from convcnp.frames.error_columns import errors_of
+from convcnp.frames.joined_groups import cells_of, group_column
 from convcnp.frames.kinds import numbers
 from convcnp.frames.names import listed
 from convcnp.frames.sentinels import without_sentinels
@@ -103,6 +104,7 @@ class SeriesTable:
     labels: pd.Index | None  # of the series, if there is a group column
     series: Ragged
     y: np.ndarray  # (R, values), NaN where nothing was observed
+    cells: dict[str, pd.Index] = field(default_factory=dict)  # of every series, in joined columns
 
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Columns) -> SeriesTable:
@@ -131,14 +133,14 @@ class SeriesTable:
                 "missing; name another column with value=."
             )
         x, y, codes = x[has_time], y[has_time], codes[has_time]
-        if labels is not None:
-            present, codes = np.unique(codes, return_inverse=True)
-            labels = labels[present]
+        present, rows, codes = np.unique(codes, return_index=True, return_inverse=True)
+        labels = None if labels is None else labels[present]
+        cells = cells_of(frame[has_time], columns.group, rows)
         order = np.lexsort((x, codes))
         count = len(labels) if labels is not None else 1
         starts = np.searchsorted(codes[order], np.arange(count + 1))
         error = None if error is None else error[has_time][order]
-        return cls(columns, axis, labels, Ragged(x[order], starts, error=error), y[order])
+        return cls(columns, axis, labels, Ragged(x[order], starts, error=error), y[order], cells)
 
     @property
     def time(self) -> str:
@@ -176,9 +178,11 @@ class SeriesTable:
             )
         codes = np.zeros(len(frame), dtype=np.int64)
         if self.labels is not None:
-            codes = self.labels.get_indexer(pd.Index(frame[group]))
+            assert group is not None
+            series = group_column(frame, group)
+            codes = self.labels.get_indexer(pd.Index(series))
             if (codes < 0).any():
-                label = frame[group].iloc[int((codes < 0).argmax())]
+                label = series.iloc[int((codes < 0).argmax())]
                 raise TableError(
                     f"Expected series that are in the table, but {label!r} in {group!r} is "
                     f"not{did_you_mean(str(label), map(str, self.labels))}"
@@ -191,7 +195,8 @@ class SeriesTable:
         """Return the table that answers begin with: series, if there are several, and times."""
         content: dict[str, Any] = {}
         if self.labels is not None and self.columns.group is not None:
-            content[self.columns.group] = self.labels[asked.owners]
+            cells = self.cells or {self.columns.group: self.labels}
+            content |= {name: of_series[asked.owners] for name, of_series in cells.items()}
         content[self.time] = self.axis.times(asked.x)
         return pd.DataFrame(content)
 
@@ -199,5 +204,5 @@ class SeriesTable:
 def _grouped(frame: pd.DataFrame, group: str | None) -> tuple[np.ndarray, pd.Index | None]:
     if group is None:
         return np.zeros(len(frame), dtype=np.int64), None
-    codes, labels = pd.factorize(frame[group])
+    codes, labels = pd.factorize(group_column(frame, group))
     return codes, pd.Index(labels)

@@ -93,7 +93,8 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
         if isinstance(error, TableError):
             raise  # it says itself what is wrong
         expected = (
-            "ahead= must be a number of steps, or a time with a unit such as 14d or 3 months"
+            "ahead= must be positive, a number of steps or a time with a unit such as 14d or 3 "
+            "months"
             if ahead is not None
             else "at= must be gaps, a number of times, START:STOP:STEP (START..STOP..STEP for "
             "clock times; steps of dates have a unit, such as 6h, 1D or 3 months) or a file that "

@@ -25,6 +25,8 @@ from convcnp.frames.kinds import (
 _ZONE_NAME = r"\d (?:[A-Z]{2,5}|[A-Z][a-z]+/[A-Z]\w+)\s*$"  # 2020-01-31 18:30 CET
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _UNEVEN = 5.0  # times the usual step
+_LONGEST_MONTH = 31  # days: larger numbers are years of two digits
+_SOME = 20  # texts that show how others are written
 _SEVERAL = 1.5  # rows with the same date
 _UNITS = {  # in seconds; a month is a twelfth of a year
     "years": 365.2425 * 86_400,
@@ -218,26 +220,64 @@ def is_day_first(column: pd.Series) -> bool:
     """Tell whether dates are written as 13/02/2020, by those that can be nothing else.
 
     If all can be either, by the order in which alone they follow evenly, or in which hours follow
-    from day to day.
+    from day to day. Dates between points, such as 1.2.2020, begin with the day.
     """
-    some = column.dropna().head(1)
-    if column.dtype.kind in "mMiufb" or some.empty or not DATE.match(str(some.iloc[0]).strip()):
+    if column.dtype.kind in "mMiufb":
         return False
-    parts = column.dropna().astype("string").str.strip().str.extract(DATE)
+    texts = column.dropna().astype("string").str.strip()
+    parts = texts.str.extract(DATE)
     first, second = pd.to_numeric(parts[0]), pd.to_numeric(parts[2])
-    if first.max() > 31 or (second > 12).any():
+    is_open = (parts[0].str.len() <= 2).fillna(False).astype(bool)
+    if not is_open.any() or (first[is_open] > _LONGEST_MONTH).any():
         return False
-    if (first > 12).any() or (parts[1] == ".").all():
+    _say_if_mixed(column.name, texts, is_open)
+    is_day, is_month = is_open & (first > 12), is_open & (second > 12)
+    has_points = is_open & (parts[1] == ".")
+    if is_month.any():
+        _refuse_both(
+            column.name, texts, is_month, is_day if has_points.all() else is_day | has_points
+        )
+        return False
+    if is_day.any() or has_points.any():
         return True
     is_told = _steps(column, day_first=True) < _steps(column, day_first=False)
     read = "day, month, year, in which they follow each other" if is_told else "month, day, year"
     warnings.warn(
-        f"Dates such as {some.iloc[0]} in {column.name!r} are read as {read}; write "
+        f"Dates such as {texts[is_open].iloc[0]} in {column.name!r} are read as {read}; write "
         "year-month-day to be certain.",
         ConvCNPWarning,
         stacklevel=4,
     )
     return is_told
+
+
+def _say_if_mixed(name: Any, texts: pd.Series, is_open: pd.Series) -> None:  # noqa: ANN401
+    """Say that some dates begin with a year or name their month, and others do not."""
+    others = texts[~is_open].head(_SOME)
+    others = others[parsed_dates(others).notna()]
+    if len(others):
+        warnings.warn(
+            f"Dates in {name!r} are written in several ways, such as {texts[is_open].iloc[0]!r} "
+            f"and {others.iloc[0]!r}: each is read in its own; write year-month-day to be certain.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+
+
+def _refuse_both(
+    name: Any,  # noqa: ANN401 - of a column
+    texts: pd.Series,
+    is_month: pd.Series,
+    is_day: pd.Series,
+) -> None:
+    """Refuse dates of which some can only begin with the day, and others with the month."""
+    is_day = is_day & ~is_month
+    if is_day.any():
+        raise TableError(
+            f"Expected dates of one order in {name!r}, got {texts[is_day].iloc[0]!r}, which begins "
+            f"with the day, and {texts[is_month].iloc[0]!r}, which begins with the month; write "
+            "all as year-month-day."
+        )
 
 
 def _steps(column: pd.Series, *, day_first: bool) -> tuple[bool, float]:

@@ -10,12 +10,15 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import SettingError, TableError
+from convcnp.frames.assembled import JOINT
 from convcnp.frames.columns import Columns
+from convcnp.frames.series import Ragged
 from convcnp.predict.batches import Predictions
 from convcnp.predict.job import Job
 
 QUANTILES = (0.05, 0.95)
 _DIGITS = 4  # of the standard deviation
+_SLIGHT = 1e-3  # of a constant: a deviation below is none
 _OUTER = 0.1  # level of a band's end, at most, and of the other to one
 
 
@@ -38,7 +41,8 @@ def check_quantiles(quantiles: Sequence[float]) -> None:
 
 def check_names(columns: Columns, quantiles: Sequence[float] | None, samples: int) -> None:
     """Refuse columns that would stand in the answer twice."""
-    own = (columns.group, columns.time, *columns.inputs)
+    groups = (columns.group, *(columns.group or "").split(JOINT))
+    own = (*groups, columns.time, *columns.inputs)
     endings = [] if quantiles is None else ["mean", "std", *map(quantile_name, quantiles)]
     endings += [f"sample{i + 1}" for i in range(samples)]
     for value in columns.values:
@@ -68,7 +72,10 @@ def _tails(level: float, named: float) -> tuple[tuple[float, float], tuple[float
 
 
 def moments(
-    found: Predictions, quantiles: Sequence[float], job: Job | None = None
+    found: Predictions,
+    quantiles: Sequence[float],
+    job: Job | None = None,
+    asked: Ragged | None = None,
 ) -> dict[str, np.ndarray]:
     """Return means, standard deviations and quantiles (rows, Dy), by the endings of their columns.
 
@@ -76,14 +83,31 @@ def moments(
 
     Args:
         job: What was predicted, which may know bounds and values on them.
+        asked: The inputs, where series of one value alone are answered with it.
     """
     predictive = found.predictive
     kinds = {"mean": predictive.mean[0].numpy(), "std": predictive.stddev[0].numpy()}
     for level in quantiles:
         values = predictive.quantile(level)[0].numpy()
         kinds[quantile_name(level)] = values if job is None else job.on_bounds(values)
+    if job is not None and asked is not None and job.series.error is None:
+        constant = _constants(job)[asked.owners]
+        slight = _SLIGHT * np.where(constant == 0, 1.0, np.abs(constant))
+        is_same = (kinds["std"] < slight) & (np.abs(kinds["mean"] - constant) < slight)
+        kinds |= {k: np.where(is_same, constant, kinds[k]) for k in kinds if k != "std"}
     is_answered = found.is_answered.numpy()[:, None]
     return {kind: np.where(is_answered, part, np.nan) for kind, part in kinds.items()}
+
+
+def _constants(job: Job) -> np.ndarray:
+    """Return the only value of every series and channel (S, Dy), NaN where there are others."""
+    found = np.full((len(job.series), len(job.channels)), np.nan)
+    y = job.on_bounds(job.back(job.y))
+    for i in np.flatnonzero(job.series.lengths > 1):
+        for channel, values in enumerate(y[job.series.rows(i)].T):
+            seen = values[~np.isnan(values)]
+            found[i, channel] = seen[0] if len(seen) > 1 and np.ptp(seen) == 0 else np.nan
+    return found
 
 
 def samples_of(curves: np.ndarray) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
+from convcnp.frames.joined_groups import group_columns
 from convcnp.frames.names import listed
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.sentinels import missing_cells
@@ -163,7 +164,7 @@ def _has_inputs(request: Request, whole: pd.DataFrame) -> np.ndarray:
 
 
 def _groups(request: Request, whole: pd.DataFrame) -> list[pd.Series]:
-    return [] if request.columns.group is None else [whole[request.columns.group]]
+    return [whole[name] for name in group_columns(whole, request.columns.group)]
 
 
 def _new_rows(table: SeriesTable | PointsTable, frame: pd.DataFrame) -> pd.DataFrame:
@@ -190,8 +191,8 @@ def _new_rows(table: SeriesTable | PointsTable, frame: pd.DataFrame) -> pd.DataF
 def _positions(table: SeriesTable, frame: pd.DataFrame, missing: Ragged) -> np.ndarray:
     """Return where missing rows belong: between the rows before and after them in time."""
     has_time = time_column(frame, table.time).notna()
-    if table.columns.group is not None:
-        has_time &= frame[table.columns.group].notna()
+    for name in group_columns(frame, table.columns.group):
+        has_time &= frame[name].notna()
     rows = np.flatnonzero(has_time)
     asked, order = table.asked_in(frame.iloc[rows])
     found = np.zeros(len(missing.x))

@@ -41,7 +41,7 @@ class Known(TypedDict, total=False):
 
     time: str | None
     value: str | Sequence[str] | None
-    group: str | None
+    group: str | Sequence[str] | None
     inputs: Sequence[str] | None
     missing: Any
     lower: float | None

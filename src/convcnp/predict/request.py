@@ -209,7 +209,8 @@ class Request(ABC):
         parts = [self.table.frame(self.targets.inputs)]
         for job, found in self.predictions(progress):
             self.warn(job, found)
-            kinds = {} if quantiles is None else moments(found, quantiles, job)
+            asked = self.targets.inputs
+            kinds = {} if quantiles is None else moments(found, quantiles, job, asked)
             if samples:
                 kinds |= samples_of(self._curves(job, samples, seed, progress))
             parts.append(pd.DataFrame(answer_columns(job.names, kinds)))
@@ -219,12 +220,13 @@ class Request(ABC):
         self, progress: Progress = lambda done, total: None
     ) -> Iterator[tuple[Job, Predictions]]:
         """Yield the predictions of value columns, as many together as the model takes."""
-        for job in self._jobs():
+        for job in list(self.jobs()):  # all limits are checked before anything is predicted
             asked = job.asked(self.targets.inputs, self.is_of_measurements)
             found = predict_many(self.model, self.source, job.series, job.y, asked, progress)
             yield job, replace(found, bounds=job.bounds)
 
-    def _jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[Job]:
+        """Yield what is predicted at once; values that lie outside the limits are refused."""
         values, channels = self.columns.values, self.model.dim_y
         if channels not in (1, len(values)):
             raise ShapeError(
@@ -314,7 +316,7 @@ class SeriesRequest(Request):
         """Whether values seem bounded, and what was found in a single series."""
         found = list(super().remarks)
         if len(self.table.series) == 1:
-            found += [text for job in self._jobs() for text in self._findings(job)]
+            found += [text for job in self.jobs() for text in self._findings(job)]
         return found
 
     def _cautions(self, job: Job, found: Predictions) -> Iterator[str]:
@@ -336,7 +338,8 @@ class SeriesRequest(Request):
             known = ~np.isnan(own)
             yield rhythms_said(name, seen.rhythms, self.table.axis, int(known.sum()))
             yield from outliers_said(name, seen.outliers, x[known], own[known], self.table.axis)
-            yield from restlessness_said(name, seen.restlessness, self.table.axis)
+            if np.ptp(own[known]) > 0:  # rounding alone makes a constant restless
+                yield from restlessness_said(name, seen.restlessness, self.table.axis)
 
     @property
     def _many(self) -> str:

@@ -14,13 +14,14 @@ _ENOUGH = 8  # values to tell whether they are bounded
 _MANY = 10  # different values: with fewer, the largest is often by chance
 _PILED, _FEWEST = 0.05, 5  # of the values, and how many, are the largest
 _OFTENER = 3.0  # than any value between: rounded values and plateaus repeat as well
+_CLOSE = 0.1  # spreads from zero, at most, of the smallest value
 _NOTICED = 0.1  # standard deviations
 
 
 def seems_positive(y: np.ndarray) -> bool:
     """Tell whether no value is negative, and many are as near to zero as they are to each other.
 
-    A few that are far away make no others near.
+    A few that are far away make no others near, and the smallest has to be close to zero.
 
     Example:
         >>> seems_positive(np.arange(10.0)), seems_positive(np.arange(100.0, 110.0))
@@ -29,7 +30,8 @@ def seems_positive(y: np.ndarray) -> bool:
     if len(y) < _ENOUGH or y.min() < 0 or y.max() == 0:
         return False
     low, high = np.quantile(y, [0.1, 0.9])
-    return bool(low < (min(np.std(y), high - low) if high > low else np.std(y)))
+    spread = float(min(np.std(y), high - low) if high > low else np.std(y))
+    return bool(low < spread and y.min() < _CLOSE * spread)
 
 
 def positive_said(name: str, y: np.ndarray, limits: Limits) -> Iterator[str]:

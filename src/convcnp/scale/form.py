@@ -81,6 +81,11 @@ class Form:
                 f"Expected a column that tells series apart in {first}, but none was named or "
                 "found; name it with group=."
             )
+        if columns.group not in frame.columns:
+            raise TableError(
+                "Expected one column that tells series apart in many files, got "
+                f"{columns.group!r}; put these into one."
+            )
         if asked.at not in (None, GAPS):
             _check_at(predictor, frame, request, str(asked.at))
         needed = [columns.group, *columns.values, *filter(None, columns.errors)]
