@@ -231,7 +231,7 @@ def test_images_and_tables_are_not_confused(own_images, own_series, command, tmp
         ("", [], "but it is empty"),
         ("id,t,v\n", [], "Expected rows below the header"),
         ("id,t,v\na,1,2\na,2,x\na,3,4\na,4,5\n", [], "Expected a number in every cell of 'v'"),
-        ("id,t,v\na,1,2\nb,2,3\nc,3,4\n", [], "at least 3 rows with a value"),
+        ("id,t,v\na,1,2\nb,2,3\nc,3,4\n", ["--group", "id"], "at least 3 rows with a value"),
         ("t,v\n" + "1,2\n" * 9, ["--time", "t"], "at least 5 series, or 60 rows"),
         ("id,t,v\na,1,2\n", ["--value", "w"], "Expected a column 'w'"),
         ("id,t,v\na,1,2\n", ["--inputs", "t"], "two different input columns"),
