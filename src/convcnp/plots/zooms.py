@@ -144,9 +144,7 @@ def words(gap: Gap, axis: TimeAxis, step: float) -> str:
         '7 to 14, 8 long'
     """
     around = max(gap.first - gap.start, gap.stop - gap.last)
-    if (
-        gap.sides == 2 and around > _FILLED * step
-    ):  # what was asked for does not tell how long it is
+    if gap.sides == 2 and around > _FILLED * step:  # what is asked for does not tell its length
         gap = replace(gap, first=gap.start, last=gap.stop, length=gap.stop - gap.start)
     first, last = axis.times(np.array([gap.first, gap.last]))
     if axis.dtype.kind == "M":
