@@ -92,6 +92,7 @@ def headline(seeds: int, plain_steps: int = 250) -> Iterator[dict[str, Any]]:
     """Measure both, and return all that belongs to the answer, after every run anew."""
     keep_freed_memory()
     plain, runs = plain_milliseconds(plain_steps), []
+    here = commit()  # before a result is written into it
     for seed in range(seeds):
         for data, number in PAPER.items():
             runs.append(reach(data, number, seed))
@@ -104,7 +105,7 @@ def headline(seeds: int, plain_steps: int = 250) -> Iterator[dict[str, Any]]:
                 "schedule": SCHEDULE,
                 "hardware": hardware(),
                 "versions": versions(),
-                "commit": commit(),
+                "commit": here,
             }
 
 
