@@ -16,6 +16,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.observations import Observations
 from convcnp.models.dictionary.search import Evidence, searched, with_exact_seasons
 from convcnp.models.dictionary.seasons import apart
+from convcnp.models.dictionary.series import SEEN
 from convcnp.models.dictionary.variations import NO_SEASONS, Seasons
 
 _JITTER = 1e-5  # single precision needs it
@@ -46,7 +47,7 @@ class Funnel:
     kept_second: int = 8
     affordable: int = 300
     searching: int = 126
-    looking: int = 576
+    looking: int = SEEN
     rounds: int = 0
     leading: int = 3
 
@@ -61,15 +62,15 @@ class Funnel:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         if sampling is None or not self.rounds:
             return self._ranked(entries, series, frame, prior)
-        parts = series.spread(self.searching)
-        looks = [(parts, self.rounds, self.leading, NO_SEASONS)]
+        parts, seasons = series.spread(self.searching), NO_SEASONS
         if series.is_in_parts:
-            looks[0] = (parts, self.rounds, self.leading, Seasons.of(entries))
+            seasons = Seasons.of(entries)
             entries = with_exact_seasons(entries, sampling.told)
-            if len(stretches := series.stretches(self.looking)) > 1:
-                # Short runs tell how rough a level is, and not how far it goes.
-                parts = [*stretches[::2], *series.far_apart(self.looking)]
-                looks.append((parts, 1, 2, NO_SEASONS))
+        looks = [(parts, self.rounds, self.leading, seasons)]
+        if series.is_in_parts and len(stretches := series.stretches(self.looking)) > 1:
+            # Short runs tell how rough a level is, and not how far it goes.
+            parts = [*stretches[::2], *series.far_apart(self.looking)]
+            looks.append((parts, 1, 2, NO_SEASONS))
         entries = self._ranked(entries, series, frame, prior)
         for parts, rounds, leading, seasons in looks:
             evidence = evidence_on(parts, frame, prior)
