@@ -214,6 +214,28 @@ def test_the_slider_looks_ahead_and_the_command_says_so(page):
     until(page, "document.querySelector('#series-command').textContent.includes('--ahead 3')")
 
 
+def test_an_answer_that_comes_late_does_not_stand(page):
+    drop_co2(page)
+    page.evaluate(
+        """() => {
+            const now = window.fetch;
+            let asked = 0;
+            window.fetch = async (path, options) => {
+                const answer = await now(path, options);
+                const isFirst = String(path).endsWith("understanding") && (asked += 1) === 1;
+                if (isFirst) await new Promise((done) => setTimeout(done, 600));
+                return answer;
+            };
+        }"""
+    )
+    page.focus("#series-ahead")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(1000)
+    idle(page)
+    assert "--ahead 3" in page.text_content("#series-command")
+
+
 def test_the_answer_is_downloaded(page):
     drop_co2(page)
     with page.expect_download() as waited:

@@ -12,7 +12,8 @@ let table = null; // what the server says of it
 let found = null; // what it understood
 let view = null; // [low, high], or nothing for all
 let charts = [];
-const latest = new Latest();
+const understanding = new Latest();
+const predicting = new Latest();
 
 const part = (name) => find(`series-${name}`);
 
@@ -47,10 +48,11 @@ async function take(what, isAgain = false) {
       fillMenu(part("number"), [["0", "0"]], "0");
       part("values").replaceChildren();
     }
-    await understand();
   } catch (error) {
     complain(error);
+    return;
   }
+  await again();
 }
 
 function complain(error) {
@@ -75,14 +77,18 @@ function question(more = {}) {
 const checked = () => [...part("values").querySelectorAll("input:checked")].map((box) => box.value);
 const number = () => Number(part("number").value) || 0;
 
-/** Ask what the columns are, say it, and predict. */
+/** Ask what the columns are, say it, and predict; an answer about a table that was replaced is dropped. */
 async function understand() {
   const isFirst = !found;
-  found = await ask("api/series/understanding", question({ series: number() }));
-  if (isFirst) listValues(found.values);
-  if (isFirst && found.values.length > SHOWN) {
-    found = await ask("api/series/understanding", question({ series: number() }));
+  const about = table;
+  let answer = await ask("api/series/understanding", question({ series: number() }));
+  if (table !== about) return;
+  if (isFirst) listValues(answer.values);
+  if (isFirst && answer.values.length > SHOWN) {
+    answer = await ask("api/series/understanding", question({ series: number() }));
+    if (table !== about) return;
   }
+  found = answer;
   part("body").hidden = false;
   part("words").textContent = [found.description, ...found.remarks].join(" ");
   part("which").hidden = !found.labels.length;
@@ -93,7 +99,7 @@ async function understand() {
   part("group").options[0].textContent = `guess: ${found.group ?? "none"}`;
   listGaps();
   buildCharts();
-  await predict();
+  predict();
 }
 
 /** Offer all columns as values; of those that were guessed, the first few are shown. */
@@ -153,12 +159,15 @@ function look(low, high) {
 }
 
 async function predict() {
-  await latest.run(async () => {
+  await predicting.run(async () => {
+    const about = found;
+    if (!about) return; // another table is on its way
     const asked = question({ series: number(), places: PLACES, values: found.values.slice(0, Math.max(SHOWN, 0)) });
     if (asked.values.length < found.values.length && !checked().length) asked.values = found.values;
     if (view) [asked.low, asked.high] = view;
     try {
       const curve = await whileBusy(part("busy"), () => ask("api/series/curve", asked));
+      if (found !== about) return; // other columns by now; their curve is asked for next
       draw(curve);
       part("error").textContent = "";
     } catch (error) {
@@ -181,14 +190,16 @@ function draw(curve) {
   part("warnings").replaceChildren(...warnings.map((text) => make("li", { textContent: text })));
 }
 
-/** Understand again after a menu was changed. */
+/** Understand what is chosen now, after a menu was changed or a table came. */
 async function again() {
-  part("error").textContent = "";
-  try {
-    await whileBusy(part("busy"), understand);
-  } catch (error) {
-    complain(error);
-  }
+  await understanding.run(async () => {
+    part("error").textContent = "";
+    try {
+      await whileBusy(part("busy"), understand);
+    } catch (error) {
+      complain(error);
+    }
+  });
 }
 
 async function save(kind) {
