@@ -18,7 +18,8 @@ from convcnp.data.source import seeded
 from convcnp.training.machine import flushing_denormals, keep_freed_memory
 
 LEAST = {"convcnp": 10.0, "convcnpxl": 18.0}  # the speed-up asked of each preset
-MAX_POINTS = GPSource().max_points
+SOURCE = GPSource()
+MAX_POINTS = SOURCE.max_points
 
 
 def build(preset: str) -> ConvCNP:
@@ -33,7 +34,7 @@ def build(preset: str) -> ConvCNP:
 
 def draw(step: int) -> Task:
     """Draw 16 tasks of the paper's EQ setting."""
-    return GPSource().draw(16, seeded(0, step))
+    return SOURCE.draw(16, seeded(0, step))
 
 
 def every(share: int, tasks: list[Task]) -> list[Task]:

@@ -54,20 +54,16 @@ class Task:
     ) -> None:
         _check_points(x_context, y_context, x_target, y_target)
         channels = y_context.shape[2]
-        context_mask = _checked_mask("context_mask", context_mask, x_context, channels)
-        target_mask = _checked_mask("target_mask", target_mask, x_target, channels)
-        self.context_error, self.context_mask = _checked_error(
-            "context_error", context_error, context_mask
+        self.context_mask, self.context_error, observed = _counted(
+            "context", context_mask, context_error, x_context, channels
         )
-        self.target_error, self.target_mask = _checked_error(
-            "target_error", target_error, target_mask
+        self.target_mask, self.target_error, asked = _counted(
+            "target", target_mask, target_error, x_target, channels
         )
-        self.x_context = _hidden("x_context", x_context, self.context_mask.any(-1, keepdim=True))
-        self.y_context = _hidden("y_context", y_context, self.context_mask)
-        self.x_target = _hidden("x_target", x_target, self.target_mask.any(-1, keepdim=True))
-        self.y_target = (
-            None if y_target is None else _hidden("y_target", y_target, self.target_mask)
-        )
+        self.x_context = _hidden("x_context", x_context, observed, is_input=True)
+        self.y_context = _hidden("y_context", y_context, observed)
+        self.x_target = _hidden("x_target", x_target, asked, is_input=True)
+        self.y_target = None if y_target is None else _hidden("y_target", y_target, asked)
 
     @classmethod
     def from_arrays(
@@ -263,6 +259,16 @@ def _described(value: object) -> str:
     return type(value).__name__
 
 
+def _counted(
+    kind: str, mask: Tensor | None, error: Tensor | None, x: Tensor, channels: int
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """Return what counts of the context or the targets, its errors, and the mask if some do not."""
+    is_all = mask is None and error is None  # known without looking
+    mask = _checked_mask(f"{kind}_mask", mask, x, channels)
+    error, mask = _checked_error(f"{kind}_error", error, mask)
+    return mask, error, None if is_all or mask.all() else mask
+
+
 def _checked_mask(name: str, mask: Tensor | None, x: Tensor, channels: int) -> Tensor:
     shape = (*x.shape[:2], channels)
     if mask is None:
@@ -297,10 +303,13 @@ def _checked_error(name: str, error: Tensor | None, mask: Tensor) -> tuple[Tenso
     return error, mask
 
 
-def _hidden(name: str, values: Tensor, counts: Tensor) -> Tensor:
-    """Put zeros where the mask is false, and refuse non-finite values where it is true."""
-    if not counts.all():
-        values = torch.where(counts, values, 0)
+def _hidden(name: str, values: Tensor, mask: Tensor | None, is_input: bool = False) -> Tensor:
+    """Put zeros where the mask is false, and refuse non-finite values where it is true.
+
+    An input counts if any of its outputs does.
+    """
+    if mask is not None:
+        values = torch.where(mask.any(-1, keepdim=True) if is_input else mask, values, 0)
     # One sum tells most often; only where it is no number, every value is looked at.
     if not math.isfinite(values.sum()) and not values.isfinite().all():
         task, point = torch.nonzero(~values.isfinite())[0, :2].tolist()

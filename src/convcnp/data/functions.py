@@ -69,12 +69,11 @@ class FunctionSource(ABC):
         groups = batch_size if self.sizes == "task" else 1
         sizes = torch.randint(3, self.max_points + 1, (2, groups), generator=generator)
         context, target = sizes.amax(1).tolist()
-        unit = torch.rand(
-            batch_size, context + target, self.dim_x, dtype=torch.float64, generator=generator
-        )
-        x = self.low + (self.high - self.low) * unit
+        x = torch.empty(batch_size, context + target, self.dim_x, dtype=torch.float64)
+        x.uniform_(self.low, self.high, generator=generator)
         y = self.values(x, generator).float()
-        points = x[:, :context], y[:, :context], x[:, context:], y[:, context:]
+        (x, x_target), (y, y_target) = x.split([context, target], 1), y.split([context, target], 1)
+        points = x, y, x_target, y_target
         if self.sizes == "batch":
             return Task(*points)  # every point counts
         return Task(
@@ -143,8 +142,8 @@ class GPSource(FunctionSource):
         waves = waves_of(self.kernel.length_scale, self.high - self.low)
         if waves.count >= self.max_points or self.jitter > LEFT_OUT:
             return None
-        is_within = bool(((x >= self.low) & (x <= self.high)).all())
-        return waves if is_within else None
+        least, largest = x.aminmax()
+        return waves if self.low <= least and largest <= self.high else None
 
     def held_out(self, part: Part) -> GPSource:
         """Return the process with sizes drawn per task, and by Cholesky factors."""
