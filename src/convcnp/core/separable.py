@@ -13,6 +13,7 @@ from torch.nn.functional import conv2d, linear, pad
 
 from convcnp.core.convolution import check_layer, wrapped
 from convcnp.core.grid import Padding
+from convcnp.core.products import product
 from convcnp.errors import check_positive
 
 _QUICK_WIDTH = 3  # the widest depthwise kernel whose weight gradient oneDNN has quick code for
@@ -115,7 +116,10 @@ def _forward(
     active = torch.relu(h)
     around = active - level[:, None, None]
     convolved = conv2d(around, kernel, response, padding=padding, groups=len(kernel))
-    return active, convolved, conv2d(convolved, mixing, bias)
+    if torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+        return active, convolved, conv2d(convolved, mixing, bias)
+    mixed = product(_cells(convolved), mixing[..., 0, 0].mT, bias)
+    return active, convolved, _image(mixed, convolved)
 
 
 class _Separable(torch.autograd.Function):
@@ -133,9 +137,8 @@ class _Separable(torch.autograd.Function):
         active, convolved, level, kernel, mixing = ctx.saved_tensors
         # Two products of matrices; torch's gradient of a convolution over one cell is slower.
         rows = _cells(grad)
-        grad_mixing = (rows.mT @ _cells(convolved))[..., None, None]
-        batch, _, height, width = grad.shape
-        grad = (rows @ mixing[..., 0, 0]).view(batch, height, width, -1).movedim(-1, 1)
+        grad_mixing = product(rows.mT, _cells(convolved))[..., None, None]
+        grad = _image(product(rows, mixing[..., 0, 0]), grad)
         grad_kernel, grad_response = _kernel_gradient(active, level, grad, kernel, ctx.padding)
         around = [size - 1 - p for size, p in zip(kernel.shape[2:], ctx.padding, strict=True)]
         grad_h = conv2d(grad, kernel.flip(2, 3), padding=around, groups=len(kernel))
@@ -147,6 +150,12 @@ class _Separable(torch.autograd.Function):
 def _cells(h: Float[Tensor, "B C H W"]) -> Float[Tensor, "N C"]:
     """Return a matrix with a row per cell; without a copy, if the channels are last in memory."""
     return h.movedim(1, -1).flatten(0, 2)
+
+
+def _image(cells: Float[Tensor, "N D"], like: Float[Tensor, "B C H W"]) -> Float[Tensor, "B D H W"]:
+    """Return the image of a matrix with a row per cell, channels last in memory."""
+    batch, _, height, width = like.shape
+    return cells.view(batch, height, width, -1).movedim(-1, 1)
 
 
 def _kernel_gradient(
