@@ -32,9 +32,8 @@ def test_evidence_believes_errors_that_differ_and_doubts_those_that_cannot_be(mo
     )
     assert right.evidence > untold.evidence + 5
     assert wrong.evidence < untold.evidence - 5
-    nothing = torch.zeros_like(AT)
     for told, believed in ((right, right), (wrong, untold)):
-        views = [View.told(told, AT), View.of(untold, AT).less_error(nothing)]
+        views = [View.told(told, AT), View.untold(untold, AT, 0.0)]
         found = weighed(views)
         mean, expected = (
             (each.weight * each.location).sum(0)
@@ -51,12 +50,34 @@ def test_the_error_of_a_measurement_is_taken_off_what_was_predicted_without_erro
         *(column, column.new_tensor([[3.0], [2.0]]), column),
         *(torch.tensor([0, 1]) > 0, torch.zeros(2)),
     )
-    left = _less_error(measured, torch.tensor([0.64], dtype=torch.float64)).scale
+    noise = measured.scale
+    left = _less_error(measured, noise, 0.64).scale
     of_log = (0.25 - 0.64 / np.exp(2.0) ** 2) ** 0.5
     torch.testing.assert_close(left, left.new_tensor([[0.6], [of_log]]))
-    nothing = _less_error(measured, torch.tensor([100.0], dtype=torch.float64)).scale
+    nothing = _less_error(measured, noise, 100.0).scale
     assert (nothing > 0).all()
     assert (nothing < 0.1 * column).all()
+    # No more than the noise: what is open beside it stays open.
+    left = _less_error(measured, 0.6 * noise, 100.0).scale
+    torch.testing.assert_close(left, 0.8 * measured.scale)
+
+
+def test_errors_that_are_told_too_large_do_not_make_a_process_known(model):
+    """An exact series of which half the range is hidden, told to be poorly measured."""
+    x, y = wave(np.zeros(40))
+    seen = (x < 12) | (x > 28)
+    task = Task.from_arrays(
+        *(x[seen].numpy(), y[seen].numpy(), x[~seen].numpy()),
+        context_error=np.full(int(seen.sum()), 3.0),
+    )
+    assert (model(task).stddev > 0.5 * model(task.without_errors()).stddev).all()
+
+
+def test_noise_is_what_a_series_shows_beside_what_varies(model):
+    x, y = wave(np.full(400, 0.3))
+    noise = model.fit(x, y).noise(AT)
+    assert noise.min() > 0.2
+    assert noise.max() < 0.4
 
 
 def test_without_errors_at_the_targets_those_of_the_observations_are_taken_off(model):

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from convcnp.models.dictionary.components import Components, at_nodes, joined
+from convcnp.models.dictionary.components import Components, at_nodes, joined, student_nodes
 from convcnp.models.dictionary.levels import at_levels
 from convcnp.models.dictionary.windows import Fitted
 
@@ -42,16 +42,20 @@ class View:
         total = TRUST + float(evidence.logsumexp(0))
         return cls(weighed(at_scales), total, at_scales[0].observations)
 
+    @classmethod
+    def untold(cls, fitted: Fitted, x: Float[Tensor, " m"], variance: float) -> View:
+        """See a series without its errors, whose typical variance is taken off predictions."""
+        seen = cls.of(fitted, x)
+        noise, factors = fitted.noise(x), student_nodes(fitted.freedom)[1]
+        at_every_node = torch.cat([noise * factor for factor in factors])
+        return replace(seen, gaussians=_less_error(seen.gaussians, at_every_node, variance))
+
     def of_logarithms(self, logarithms: Float[Tensor, " n"]) -> View:
         """Take a view of logarithms for one of values: so are its densities."""
         gaussians = replace(self.gaussians, is_log=torch.ones_like(self.gaussians.is_log))
         # Of a long series the evidence is that of some windows.
         volume = self.observations * float(logarithms.mean())
         return replace(self, gaussians=gaussians, evidence=self.evidence - volume)
-
-    def less_error(self, variance: Float[Tensor, " m"]) -> View:
-        """Take off the error of measurements, which were seen without their errors."""
-        return replace(self, gaussians=_less_error(self.gaussians, variance))
 
 
 def weighed(views: Sequence[View]) -> Components:
@@ -73,8 +77,14 @@ def are_small(variance: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> bool:
     return bool((variance < (_SMALL * y) ** 2).all())
 
 
-def _less_error(measured: Components, error_variance: Float[Tensor, " m"]) -> Components:
-    """Take the variance of errors off, of logarithms relative to the value and its shift."""
+def _less_error(
+    measured: Components, noise: Float[Tensor, "c m"], error_variance: float
+) -> Components:
+    """Take the variance of errors off, of logarithms relative to the value and its shift.
+
+    Errors are part of the noise: what is left open beside it is not made known by them.
+    """
     size = torch.where(measured.is_log[:, None], measured.location.exp(), 1)
-    left = measured.scale**2 - error_variance / size**2
-    return replace(measured, scale=left.clamp(min=0).sqrt().clamp(min=_LEAST * measured.scale))
+    error = torch.minimum(error_variance / size**2, noise**2)
+    left = (measured.scale**2 - error).clamp(min=0).sqrt()
+    return replace(measured, scale=left.clamp(min=_LEAST * measured.scale))

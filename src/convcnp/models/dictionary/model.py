@@ -111,8 +111,8 @@ class GaussianProcessDictionary(AveragedProcesses):
         variance = known_variance(task, index, channel)
         assert untold is not None and variance is not None
         # A typical error: values do not depend on how well they will be measured.
-        error = variance.median().expand(len(x))
-        views = [View.told(told, x), View.of(untold, x).less_error(error)]
+        typical = float(variance.median())
+        views = [View.told(told, x), View.untold(untold, x, typical)]
         observed = task.context_mask[index, :, channel]
         y = task.y_context[index, observed, channel].double()
         if untold.series.has_logarithms and are_small(variance, y):

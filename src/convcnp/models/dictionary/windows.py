@@ -146,6 +146,13 @@ class Fitted:
         weighed = self.weighed
         return self.series.students(weighed.variants.form, weighed.weight, mean, scale)
 
+    def noise(self, x: Float[Tensor, " m"]) -> Float[Tensor, "c m"]:
+        """Return every chosen pair's deviation of noise at a user's times, in the user's units."""
+        at, variants = self.series.times(x), self.weighed.variants
+        deviation = (self.entries.noise[variants.entry] * self.variance).sqrt()
+        restless = self.volatility(Places(at, self.predict(at)[0][0]))
+        return (self.series.scale[variants.form] * deviation)[:, None] * restless
+
     @cached_property
     def left_out(self) -> LeftOut:
         r"""Leave out every observation in turn: of a long series, those of some windows.
