@@ -1,7 +1,6 @@
 """Scales of a process beside which errors are known: summed over, as an integral would be."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ def fitted_once(size: float, points: int = 30):
     x, y, error = map(torch.from_numpy, observed(size, points))
     series = prepared(x, y, error**2)
     entries = assembled([({(EQ, 2.0, math.inf, 0.0): 1.0}, (1e-3,))], [0.0], [0])
-    return series, replace(weigh(series, entries, PRIOR), told=series.extra)
+    return series, weigh(series, entries, PRIOR)
 
 
 def log_integral(series, scales: np.ndarray) -> tuple[float, float]:
@@ -62,7 +61,7 @@ SCALES = np.exp(np.linspace(-8, 6, 281))
 @pytest.mark.parametrize(("size", "points"), [(0.2, 30), (0.8, 30), (0.5, 6), (0.4, 150)])
 def test_levels_add_up_to_the_integral_over_the_scale(size, points):
     series, fitted = fitted_once(size, points)
-    levels = torch.tensor([each.evidence for each in at_levels(fitted)]).double()
+    levels = torch.tensor([each.evidence for each in at_levels(fitted, series.extra)]).double()
     left_out = PRIOR.log_constant(points - 1) - float(series.log_volume.sum())
     assert float(levels.logsumexp(0)) + left_out == pytest.approx(
         log_integral(series, SCALES)[0], abs=0.35
@@ -71,7 +70,7 @@ def test_levels_add_up_to_the_integral_over_the_scale(size, points):
 
 def test_levels_weigh_most_where_the_scale_is():
     series, fitted = fitted_once(0.3)
-    found = at_levels(fitted)
+    found = at_levels(fitted, series.extra)
     weight = torch.tensor([each.evidence for each in found]).double().softmax(0)
     scales = torch.tensor([each.typical_variance for each in found]).double()
     assert (scales.diff() > 0).all()
@@ -89,7 +88,7 @@ def test_the_evidence_of_a_long_series_is_that_of_the_windows_it_comes_from():
         model.fit(torch.from_numpy(x), torch.from_numpy(y), variance)
         for variance in (None, torch.full((6000,), 1e-12, dtype=torch.float64))
     )
-    levels = torch.tensor([each.evidence for each in at_levels(told)]).double()
+    levels = torch.tensor([each.evidence for each in told.levels]).double()
     assert float(levels.logsumexp(0)) == pytest.approx(untold.evidence, abs=3.0)
 
 

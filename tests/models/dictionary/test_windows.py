@@ -35,6 +35,14 @@ def test_shares_of_all_windows_add_up_to_one(n):
         assert window.stop - window.start <= 640
 
 
+def test_shares_add_up_where_many_observations_share_a_time():
+    x = torch.arange(20.0).double().repeat_interleave(100)
+    at = torch.linspace(-1, 20, 85).double()
+    assert len(windows(x)) > 2
+    total = sum(window.share(at) for window in windows(x))
+    torch.testing.assert_close(total, torch.ones_like(at))
+
+
 def test_a_short_series_has_one_window():
     (only,) = windows(torch.arange(576).double())
     assert (only.start, only.stop) == (0, 576)
@@ -170,8 +178,12 @@ def test_seams_all_over_a_series_are_looked_at(monkeypatch):
     assert len({start // 1700 for start in looked}) == 3
 
 
-def test_what_lies_far_apart_weighs_beside_the_stretches():
+def test_what_lies_far_apart_weighs_beside_the_stretches_and_nothing_counts_twice(monkeypatch):
     series = prepared(torch.arange(2000).double(), torch.randn(2000))
     entries = assembled([({(MATERN12, 20.0, math.inf, 0.0): 1.0}, (0.1,))], [0.0], [0])
-    freedom = weigh(series, entries, Prior()).freedom - 2 * Prior().freedom
-    assert freedom == (2000 - 1) + (576 - 1)  # a constant is told by each of both
+    found = weigh(series, entries, Prior())
+    assert found.freedom == pytest.approx(2 * Prior().freedom + 1999, abs=0.5)
+    monkeypatch.setattr(type(series), "far_apart", lambda self, points: [])
+    near = weigh(series, entries, Prior())
+    assert near.freedom == pytest.approx(2 * Prior().freedom + 1999, abs=0.5)
+    assert abs(found.evidence - near.evidence) > 1

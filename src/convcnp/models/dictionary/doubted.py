@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Generator, Tensor
 
 from convcnp.models.dictionary.components import Components, at_nodes, joined, student_nodes
-from convcnp.models.dictionary.levels import at_levels
+from convcnp.models.dictionary.joint import drawn, drawn_variants, exponentials
 from convcnp.models.dictionary.windows import Fitted
 
 TRUST = math.log(10.0)  # of odds that errors are what they are told to be, before anything is seen
@@ -21,55 +21,82 @@ _SMALL = 0.5  # of a value: errors up to it are about the same of its logarithm
 
 
 @dataclass(frozen=True)
-class View:
-    """What one way to see a series predicts, and the logarithm of how much it explains."""
+class Hypothesis:
+    """One way to see a series whose errors are told, and the logarithm of how much it explains.
 
-    gaussians: Components
+    Args:
+        error: Typical variance of errors that it was not told, which its predictions leave out.
+        is_of_logarithms: Whether logarithms of the values were fitted.
+    """
+
+    fitted: Fitted
     evidence: float
-    observations: float  # that the evidence is of
+    error: float = 0.0
+    is_of_logarithms: bool = False
 
-    @classmethod
-    def of(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
-        """See a series as it was fitted."""
-        observations = fitted.freedom - 2 * fitted.prior.freedom + 1
-        return cls(at_nodes(fitted.students(x), fitted.freedom), fitted.evidence, observations)
+    def gaussians(self, x: Float[Tensor, " m"]) -> Components:
+        """Predict values behind measurements."""
+        students, noise = self.fitted.students_and_noise(x)
+        found = at_nodes(students, self.fitted.freedom)
+        factors = student_nodes(self.fitted.freedom)[1]
+        found = _less_error(found, torch.cat([noise * factor for factor in factors]), self.error)
+        return replace(found, is_log=found.is_log | self.is_of_logarithms)
 
-    @classmethod
-    def told(cls, fitted: Fitted, x: Float[Tensor, " m"]) -> View:
-        """See a series with its errors, at several scales of what varies beside them."""
-        at_scales = [cls.of(each, x) for each in at_levels(fitted)]
-        evidence = torch.tensor([view.evidence for view in at_scales], dtype=torch.float64)
-        total = TRUST + float(evidence.logsumexp(0))
-        return cls(weighed(at_scales), total, at_scales[0].observations)
+    def drawn(
+        self, x: Float[Tensor, " m"], num_samples: int, generator: Generator
+    ) -> Float[Tensor, "S m"] | None:
+        """Draw values behind measurements, if the series is short enough."""
+        curves = drawn(self.fitted, x, num_samples, generator, self.error)
+        return exponentials(curves) if self.is_of_logarithms and curves is not None else curves
 
-    @classmethod
-    def untold(cls, fitted: Fitted, x: Float[Tensor, " m"], variance: float) -> View:
-        """See a series without its errors, whose typical variance is taken off predictions."""
-        seen = cls.of(fitted, x)
-        noise, factors = fitted.noise(x), student_nodes(fitted.freedom)[1]
-        at_every_node = torch.cat([noise * factor for factor in factors])
-        return replace(seen, gaussians=_less_error(seen.gaussians, at_every_node, variance))
 
-    def of_logarithms(self, logarithms: Float[Tensor, " n"]) -> View:
-        """Take a view of logarithms for one of values: so are its densities."""
-        gaussians = replace(self.gaussians, is_log=torch.ones_like(self.gaussians.is_log))
+def as_told(fitted: Fitted) -> Iterator[Hypothesis]:
+    """See a series with its errors, at several scales of what varies beside them."""
+    for each in fitted.levels:
+        yield Hypothesis(each, each.evidence + TRUST)
+
+
+def of_logarithms(fitted: Fitted, logarithms: Float[Tensor, " n"]) -> Iterator[Hypothesis]:
+    """See fitted logarithms as ways to see the values: so are their densities."""
+    for each in as_told(fitted):
         # Of a long series the evidence is that of some windows.
-        volume = self.observations * float(logarithms.mean())
-        return replace(self, gaussians=gaussians, evidence=self.evidence - volume)
+        observations = each.fitted.freedom - 2 * each.fitted.prior.freedom + 1
+        volume = observations * float(logarithms.mean())
+        yield replace(each, evidence=each.evidence - volume, is_of_logarithms=True)
 
 
-def weighed(views: Sequence[View]) -> Components:
-    """Return what all views predict, the heaviest first, each view weighed by its evidence."""
-    evidence = torch.tensor([view.evidence for view in views], dtype=torch.float64)
-    shares = evidence.softmax(0)
+def weighed(found: Sequence[Hypothesis], x: Float[Tensor, " m"]) -> Components:
+    """Return what all predict, the heaviest first, each weighed by its evidence."""
     every = joined(
         [
-            replace(view.gaussians, weight=share * view.gaussians.weight)
-            for view, share in zip(views, shares, strict=True)
+            replace(gaussians, weight=share * gaussians.weight)
+            for share, gaussians in zip(
+                _shares(found), (each.gaussians(x) for each in found), strict=True
+            )
         ]
     )
     every = every[every.weight[:, 0] > _NOTHING]
     return every[every.weight[:, 0].argsort(descending=True, stable=True)]
+
+
+def drawn_by_weight(
+    found: Sequence[Hypothesis], x: Float[Tensor, " m"], num_samples: int, generator: Generator
+) -> Float[Tensor, "S m"] | None:
+    """Draw curves, each by one way to see the series, chosen by its evidence."""
+    which = drawn_variants(_shares(found), num_samples, generator)
+    curves = x.new_empty(num_samples, len(x))
+    for one in which.unique().tolist():
+        own = which == one
+        some = found[one].drawn(x, int(own.sum()), generator)
+        if some is None:
+            return None
+        curves[own] = some
+    return curves
+
+
+def _shares(found: Sequence[Hypothesis]) -> Float[Tensor, " h"]:
+    evidence = torch.tensor([each.evidence for each in found], dtype=torch.float64)
+    return evidence.softmax(0)
 
 
 def are_small(variance: Float[Tensor, " n"], y: Float[Tensor, " n"]) -> bool:
@@ -84,6 +111,8 @@ def _less_error(
 
     Errors are part of the noise: what is left open beside it is not made known by them.
     """
+    if not error_variance:
+        return measured
     size = torch.where(measured.is_log[:, None], measured.location.exp(), 1)
     error = torch.minimum(error_variance / size**2, noise**2)
     left = (measured.scale**2 - error).clamp(min=0).sqrt()

@@ -20,13 +20,20 @@ _LARGEST = 340.0  # of a logarithm: its exponential, squared, is still a number
 
 
 def drawn(
-    fitted: Fitted, x: Float[Tensor, " m"], num_samples: int, generator: Generator
+    fitted: Fitted,
+    x: Float[Tensor, " m"],
+    num_samples: int,
+    generator: Generator,
+    error: float = 0.0,
 ) -> Float[Tensor, "S m"] | None:
     """Draw new observations of a short series at some times, in the user's units.
 
     Each curve is of one entry, chosen by its weight, and has one scale, drawn from the posterior:
     a Student-t process. There is nothing where the series is long enough for windows, or where
     more times are asked for than can be factorised together.
+
+    Args:
+        error: Variance of errors that are part of the noise, and are not drawn.
     """
     if fitted.whole is None or len(x) > MOST:
         return None
@@ -36,11 +43,26 @@ def drawn(
     normal = normal * drawn_scales(fitted.freedom, num_samples, generator)[:, None]
     foreseen, _ = fitted.predict(at)
     swing = fitted.volatility(Places(at, foreseen[0]))
+    kept = _kept(fitted, x, error)
     curves = torch.empty_like(normal)
     for one in which.unique():
-        mean, factor = _process(fitted, one[None], at)
+        mean, factor = _process(fitted, one[None], at, kept[one])
         curves[which == one] = mean + swing * (normal[which == one] @ factor.T)
     return in_user_units(fitted, at, which, curves)
+
+
+def _kept(fitted: Fitted, x: Float[Tensor, " m"], error: float) -> Float[Tensor, "c m"]:
+    """Return how much of every variant's deviation of noise is left without errors."""
+    if not error:
+        return x.new_ones(len(fitted.weighed.weight), len(x))
+    students, noise = fitted.students_and_noise(x)
+    size = torch.where(students.is_log[:, None], students.location.exp(), 1)
+    return (1 - error / (size * noise) ** 2).clamp(min=0).sqrt()
+
+
+def exponentials(logarithms: Tensor) -> Tensor:
+    """Return the exponentials, which are numbers also where logarithms are far away."""
+    return logarithms.clamp(max=_LARGEST).exp()
 
 
 def drawn_variants(
@@ -78,14 +100,18 @@ def in_user_units(
         narrower = (limit.deviation(near) / (scale * spread)).clamp(max=1)
         logarithm = near + scale * (samples - mean) * narrower
         own = (seen.is_log & (seen.shift == shift))[form, None]
-        units = torch.where(own, logarithm.clamp(max=_LARGEST).exp() - shift, units)
+        units = torch.where(own, exponentials(logarithm) - shift, units)
     return units
 
 
 def _process(
-    fitted: Fitted, one: Tensor, at: Float[Tensor, " m"]
+    fitted: Fitted, one: Tensor, at: Float[Tensor, " m"], kept: Float[Tensor, " m"]
 ) -> tuple[Float[Tensor, " m"], Float[Tensor, "m m"]]:
-    """Return one variant's mean at some times, and the factor of their covariance."""
+    """Return one variant's mean at some times, and the factor of their covariance.
+
+    Args:
+        kept: How much of the noise's deviation is drawn.
+    """
     found, series, variant = fitted.whole, fitted.series, fitted.weighed.variants[one]
     assert found is not None
     entry, frame = fitted.entries[variant.entry], Frame.of(series)
@@ -94,7 +120,8 @@ def _process(
     whitened = torch.linalg.solve_triangular(found.factor[variant.entry[0]], across, upper=False)
     rest = h - found.means[variant.entry[0]] @ whitened  # (h, m)
     precision = found.lines.precision[variant.entry[0], variant.trend[0]]
-    noise = (entry.noise + _JITTER) * torch.exp(-0.5 * (lag / SMOOTH) ** 2)
+    noise = entry.noise * kept[:, None] * kept + _JITTER
+    noise = noise * torch.exp(-0.5 * (lag / SMOOTH) ** 2)
     covariance = entry.kernels(lag)[0] - whitened.T @ whitened + noise
     covariance = covariance + rest.T @ torch.linalg.solve(precision, rest)
     mean = (found.line(variant) @ h + found.left(variant) @ whitened)[0]

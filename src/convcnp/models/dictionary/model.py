@@ -16,7 +16,14 @@ from convcnp.models.base import Findings, Model, Rhythm
 from convcnp.models.dictionary.averaged import Answering, AveragedProcesses, known_variance
 from convcnp.models.dictionary.catalogue import Catalogue, entries_for
 from convcnp.models.dictionary.components import Components
-from convcnp.models.dictionary.doubted import View, are_small, weighed
+from convcnp.models.dictionary.doubted import (
+    Hypothesis,
+    are_small,
+    as_told,
+    drawn_by_weight,
+    of_logarithms,
+    weighed,
+)
 from convcnp.models.dictionary.evidence import Prior
 from convcnp.models.dictionary.funnel import Funnel
 from convcnp.models.dictionary.joint import drawn
@@ -90,36 +97,29 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Return what predicts one channel of one task; alike series are weighed once."""
 
         def answer(index: int, channel: int, x: Tensor) -> Components:
-            fitted = self._fitted(task, index, channel)
-            assert fitted is not None
             if known_variance(task, index, channel) is None:
+                fitted = self._fitted(task, index, channel)
+                assert fitted is not None
                 return self.components(fitted, x[:, 0])
-            return self._doubted(fitted, task, index, channel, x[:, 0])
+            found = self._hypotheses(task, index, channel)
+            untold = found[-1].fitted
+            return self.mixed(weighed(found, x[:, 0]), math.inf, untold.series)
 
         return answer
 
-    def _doubted(
-        self,
-        told: Fitted,
-        task: Task,
-        index: int,
-        channel: int,
-        x: Float[Tensor, " m"],
-    ) -> Components:
-        """Predict a series by what it says with its errors, in their logarithms, and without."""
-        untold = self._fitted(task.without_errors(), index, channel)
-        variance = known_variance(task, index, channel)
-        assert untold is not None and variance is not None
-        # A typical error: values do not depend on how well they will be measured.
-        typical = float(variance.median())
-        views = [View.told(told, x), View.untold(untold, x, typical)]
+    def _hypotheses(self, task: Task, index: int, channel: int) -> list[Hypothesis]:
+        """See a series with its errors, in their logarithms, and, the last, without."""
         observed = task.context_mask[index, :, channel]
-        y = task.y_context[index, observed, channel].double()
+        x, y = task.x_context[index, observed, 0], task.y_context[index, observed, channel].double()
+        variance = known_variance(task, index, channel)
+        assert variance is not None
+        # Of the same observations, one by one, or evidences could not be compared.
+        untold = self.fit(x, y, are_averaged=False)
+        found = list(as_told(self.fit(x, y, variance)))
         if untold.series.has_logarithms and are_small(variance, y):
-            times = task.x_context[index, observed, 0]
-            of_logarithms = self.fit(times, y.log(), variance / y**2)
-            views.append(View.told(of_logarithms, x).of_logarithms(y.log()))
-        return self.mixed(weighed(views), math.inf, untold.series)
+            found += of_logarithms(self.fit(x, y.log(), variance / y**2), y.log())
+        # A typical error: values do not depend on how well they will be measured.
+        return [*found, Hypothesis(untold, untold.evidence, error=float(variance.median()))]
 
     def _fitted(self, task: Task, index: int, channel: int) -> Fitted | None:
         observed = task.context_mask[index, :, channel]
@@ -137,6 +137,8 @@ class GaussianProcessDictionary(AveragedProcesses):
         x: Float[Tensor, " n"],
         y: Float[Tensor, " n"],
         variance: Float[Tensor, " n"] | None = None,
+        *,
+        are_averaged: bool = True,
     ) -> Fitted:
         """Weigh the entries by the observations of one series, at least one.
 
@@ -145,14 +147,11 @@ class GaussianProcessDictionary(AveragedProcesses):
 
         Args:
             variance: Known variance of every observation's error, in squared units of y.
+            are_averaged: Whether observations at one time are averaged, where no errors are known.
         """
-        series, has_errors = prepared(x, y, variance), variance is not None
+        series, has_errors = prepared(x, y, variance, are_averaged), variance is not None
         key = series.fingerprint + bytes([has_errors])
-        found = self.recent(key, lambda: self._weighed(series, has_errors))
-        # In other units of the values, densities are others.
-        volume = float((series.log_volume[0] - found.series.log_volume[0]).sum())
-        own = replace(series, extra=found.series.extra)
-        return replace(found, series=own, evidence=found.evidence + volume)
+        return self.recent(key, lambda: self._weighed(series, has_errors)).seen_as(series)
 
     def _weighed(self, series: Series, has_errors: bool) -> Fitted:
         fitted = self._fit(series)
@@ -160,8 +159,8 @@ class GaussianProcessDictionary(AveragedProcesses):
             fitted = without_outliers(fitted, self._fit)
             return replace(fitted, volatility=restless(fitted))
         # Errors are known, but are told in units of the scale, which is found.
-        known = replace(series, extra=series.extra / fitted.typical_variance)
-        return replace(self._fit(known), told=series.extra)
+        known = self._fit(replace(series, extra=series.extra / fitted.typical_variance))
+        return replace(known, levels=at_levels(known, series.extra))
 
     def _fit(self, series: Series, outliers: Bool[Tensor, " n"] | None = None) -> Fitted:
         """Weigh the entries for a series, whose periods its outliers tell nothing of."""
@@ -183,16 +182,19 @@ class GaussianProcessDictionary(AveragedProcesses):
         """Draw from the processes themselves, which are joint distributions."""
         channels = []
         for channel in range(task.dim_y):
-            fitted, x = self._fitted(task, 0, channel), task.x_target[0, :, 0].double()
-            if fitted is None:
+            x = task.x_target[0, :, 0].double()
+            curves: Tensor | None
+            if not task.context_mask[0, :, channel].any():
                 curves = torch.randn(num_samples, len(x), dtype=x.dtype, generator=generator)
+            elif known_variance(task, 0, channel) is None:
+                fitted = self._fitted(task, 0, channel)
+                assert fitted is not None
+                curves = drawn(fitted, x, num_samples, generator)
             else:
-                if fitted.told is not None and fitted.whole is not None:
-                    fitted = max(at_levels(fitted), key=lambda each: each.evidence)
-                found = drawn(fitted, x, num_samples, generator)
-                if found is None:
-                    return None
-                curves = found
+                hypotheses = self._hypotheses(task, 0, channel)
+                curves = drawn_by_weight(hypotheses, x, num_samples, generator)
+            if curves is None:
+                return None
             channels.append(curves)
         return torch.stack(channels, -1)
 

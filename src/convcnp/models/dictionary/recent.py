@@ -32,4 +32,9 @@ class Recent:
 
 
 def _size(fitted: Fitted) -> int:
-    return 0 if fitted.whole is None else fitted.whole.factor.nbytes
+    """Return about how many bytes a series takes: its observations, or factors of them."""
+    seen, whole = fitted.series, fitted.whole
+    arrays = [seen.x, seen.z, seen.count, seen.extra, seen.scatter, seen.log_volume]
+    if whole is not None:
+        arrays += [whole.factor, whole.means, whole.values]
+    return sum(each.nbytes for each in arrays) + sum(map(_size, fitted.levels))

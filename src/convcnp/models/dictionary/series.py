@@ -154,19 +154,21 @@ def prepared(
     x: Float[Tensor, " n"],
     y: Float[Tensor, " n"],
     variance: Float[Tensor, " n"] | None = None,
+    are_averaged: bool = True,
 ) -> Series:
     """Sort, average what shares a time, and standardise at least one observation.
 
     Args:
         variance: Known variance of every observation's error. Observations are then neither
             averaged nor seen as logarithms.
+        are_averaged: Whether they are, where no errors are known.
     """
     x, order = x.double().sort(stable=True)
     gap = float(typical_gap(x[None, :, None], torch.ones(1, len(x), 1, dtype=torch.bool)))
     away, y = x - x[0], y.double()[order]
     variance = None if variance is None else variance.double()[order]
     times, place, count = torch.unique_consecutive(away, return_inverse=True, return_counts=True)
-    if variance is not None:
+    if variance is not None or not are_averaged:
         times, place, count = away, torch.arange(len(x)), torch.ones(len(x))
     times = times / gap
     return Series(

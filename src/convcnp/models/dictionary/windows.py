@@ -55,9 +55,9 @@ class Window:
         """Return how much of the prediction at every time is this window's."""
         share = torch.ones_like(at)
         if self.rise is not None:
-            share = share * ((at - self.rise[0]) / (self.rise[1] - self.rise[0])).clamp(0, 1)
+            share = share * _risen(at, *self.rise)
         if self.fall is not None:
-            share = share * ((self.fall[1] - at) / (self.fall[1] - self.fall[0])).clamp(0, 1)
+            share = share * (1 - _risen(at, *self.fall))
         return share
 
     def targets(self, ordered: Float[Tensor, " m"]) -> slice:
@@ -65,6 +65,13 @@ class Window:
         first = 0 if self.rise is None else int(torch.searchsorted(ordered, self.rise[0]))
         last = len(ordered) if self.fall is None else int(torch.searchsorted(ordered, self.fall[1]))
         return slice(first, last)
+
+
+def _risen(at: Float[Tensor, " m"], start: float, end: float) -> Float[Tensor, " m"]:
+    """Return how far along from start to end times are; many observations may share a time."""
+    if start == end:
+        return (at >= start).to(at)
+    return ((at - start) / (end - start)).clamp(0, 1)
 
 
 def windows(x: Float[Tensor, " n"], margin: int = _MARGINS[0]) -> list[Window]:
@@ -112,7 +119,7 @@ class Fitted:
     whole: Factored | None  # of a short series
     evidence: float  # logarithm, of all entries together
     windows: list[Window]
-    told: Float[Tensor, " n"] | None = None  # variance of errors, in units of the series' spread
+    levels: tuple[Fitted, ...] = ()  # at several scales, where errors are told
     outliers: Outliers = NO_OUTLIERS
     volatility: Volatility = CALM
 
@@ -142,16 +149,17 @@ class Fitted:
 
     def students(self, x: Float[Tensor, " m"]) -> Components:
         """Return the Student-t that each chosen pair predicts, in the user's units."""
-        mean, scale = self.predict(self.series.times(x))
-        weighed = self.weighed
-        return self.series.students(weighed.variants.form, weighed.weight, mean, scale)
+        return self.students_and_noise(x)[0]
 
-    def noise(self, x: Float[Tensor, " m"]) -> Float[Tensor, "c m"]:
-        """Return every chosen pair's deviation of noise at a user's times, in the user's units."""
-        at, variants = self.series.times(x), self.weighed.variants
+    def students_and_noise(self, x: Float[Tensor, " m"]) -> tuple[Components, Float[Tensor, "c m"]]:
+        """Return the Student-t of each, and the deviation of noise, which is part of it."""
+        at, weight, variants = self.series.times(x), self.weighed.weight, self.weighed.variants
+        mean, scale = self.predict(at)
         deviation = (self.entries.noise[variants.entry] * self.variance).sqrt()
-        restless = self.volatility(Places(at, self.predict(at)[0][0]))
-        return (self.series.scale[variants.form] * deviation)[:, None] * restless
+        deviation = (self.series.scale[variants.form] * deviation)[:, None]
+        restless = self.volatility(Places(at, mean[0]))
+        students = self.series.students(variants.form, weight, mean, scale)
+        return students, deviation * restless
 
     @cached_property
     def left_out(self) -> LeftOut:
@@ -175,9 +183,27 @@ class Fitted:
             found.deviation[own] = (self.variance[0] / precision).sqrt()[own - window.start]
         return found
 
-    def finished(self) -> Fitted:
-        """Return what predicts: of a long series the entries that are used, in wide windows."""
-        return self if self.whole else _with_used(self)._with_windows_that_agree()
+    def finished(self, known: list[Window] | None = None) -> Fitted:
+        """Return what predicts: of a long series the entries that are used, in wide windows.
+
+        Args:
+            known: Windows that agree, where they were looked for before.
+        """
+        if self.whole is not None:
+            return self
+        found = _with_used(self)
+        return replace(found, windows=known) if known else found._with_windows_that_agree()
+
+    def seen_as(self, series: Series) -> Fitted:
+        """Return the same of a series that differs in level and scale alone."""
+        # In other units of the values, densities are others.
+        volume = float((series.log_volume[0] - self.series.log_volume[0]).sum())
+        return replace(
+            self,
+            series=replace(series, extra=self.series.extra),
+            evidence=self.evidence + volume,
+            levels=tuple(each.seen_as(series) for each in self.levels),
+        )
 
     def _with_windows_that_agree(self) -> Fitted:
         """Widen windows until they agree where they meet, or are as wide as can be afforded."""
@@ -270,9 +296,14 @@ def _spread(every: list[_Part], most: int) -> list[_Part]:
 
 
 def _pooled(most: int, entries: Entries, series: Series, frame: Frame) -> Summary:
-    """Add up what so many stretches say, and observations that lie far apart."""
+    """Add up what so many stretches say, and observations that lie far apart.
+
+    What both see counts no more than once: together they tell as much as all there is.
+    """
     far = [summarised(entries, Bordered.of(part, frame)) for part in series.far_apart(SEEN)]
-    return pooled(chained(most, entries, series, frame) + far)
+    every = chained(most, entries, series, frame) + far
+    seen = 1 + sum(each.freedom for each in every)
+    return pooled(every, share=min(1.0, float(series.count.sum()) / seen))
 
 
 def chained(most: int, entries: Entries, series: Series, frame: Frame) -> list[Summary]:
