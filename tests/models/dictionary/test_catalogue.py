@@ -81,3 +81,16 @@ def test_a_hole_in_the_phases_does_not_hide_what_the_others_tell():
 def test_one_observation_tells_of_no_season():
     assert Sampling(np.zeros(1)).sharpest(3.0) == 0.5
     assert Sampling(np.zeros(1)).span == 1.0
+
+
+def test_of_bursts_there_are_entries_that_reach_from_one_to_others():
+    bursts = np.concatenate([start + np.arange(20.0) for start in (0, 1000, 2500)])
+    evenly = np.arange(60.0)
+    families, longest = [], []
+    for times in (evenly, bursts):
+        entries = entries_for(Catalogue(), [12.0], len(times), Sampling(times))
+        families.append(len(entries.family.unique()))
+        longest.append(float(entries.bases.length_scale[entries.bases.period.isinf()].max()))
+    assert families == [2, 3]
+    assert longest[1] > 10 * Sampling(bursts).mean_gap > 400
+    assert longest[0] == 200

@@ -133,3 +133,8 @@ def test_two_quick_periods_are_followed_through_all_of_a_series():
     cycles = sorted(len(x) / period for period in find_periods(x, y[None], 1.0))
     for expected in (len(x) / 25.003, len(x) / 8.0013):
         assert min(abs(found - expected) for found in cycles) < 0.1
+
+
+def test_bursts_far_apart_take_no_more_cells_than_cycles_need():
+    x = torch.cat([torch.arange(50.0), 1e6 + torch.arange(50.0)]).double()
+    assert Periodogram(x, None).length <= 2**19

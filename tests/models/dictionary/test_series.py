@@ -57,3 +57,13 @@ def test_points_far_apart_are_from_all_over_a_long_series():
 def test_times_that_single_precision_could_not_tell_are_not_seen_together():
     x = torch.cat([torch.arange(500.0), 1e9 + torch.arange(500.0)]).double()
     assert prepared(x, x.sin()).far_apart(48) == []
+
+
+def test_the_typical_gap_of_bursts_is_that_within_them_and_of_pairs_that_between_them():
+    bursts = torch.cat([start + torch.arange(200.0) for start in (0, 86_400, 200_000)])
+    assert prepared(bursts, bursts.sin()).gap == 1
+    pairs = torch.arange(100.0).repeat_interleave(2) + 1e-4 * (torch.arange(200) % 2)
+    assert prepared(pairs, pairs.sin()).gap == pytest.approx(1 / 16, rel=1e-3)
+    far = torch.tensor([0.0, 1e-9, 2e-9, 3e-9, 1.0], dtype=torch.float64)
+    assert prepared(far, far.sin()).gap == 2.0**-20
+    assert prepared(torch.ones(3), torch.ones(3)).gap == 1

@@ -22,6 +22,8 @@ ENDLESS = 1e6  # gaps: a season that drifts over so many is exact
 _FEW = 8.0  # observations: of so many a period costs twice the logarithm of their number
 _HOLES = 2  # in the phases that are observed: nights, weekends
 _SEEN = 512  # observations that tell of phases
+_BURSTS = 4.0  # typical gaps, from which mean one on observations come in bursts
+_LONGEST_IN_BURSTS = 40.0  # typical gaps, about: shorter scales are in the catalogue already
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,11 @@ class Sampling:
     def span(self) -> float:
         """Return the time from the first observation to the last, at least a gap."""
         return max(float(self.times[-1] - self.times[0]), 1.0)
+
+    @cached_property
+    def mean_gap(self) -> float:
+        """Return the mean gap, in typical ones: many, where observations come in bursts."""
+        return self.span / max(len(self.times) - 1, 1)
 
     def sharpest(self, period: float) -> float:
         r"""Return how sharp a season can be whose shape these times tell.
@@ -82,6 +89,8 @@ class Catalogue:
         far: What long series wander by, in which there may be many observations to a day: shape
             and length scale.
         far_noises: For these.
+        level_of_bursts: What wanders from one burst of observations to the next, EQ, in mean gaps.
+        within_bursts: Beside it, what goes on within one: shape and length scale in typical gaps.
         within: Of two seasons, the second one's share.
         aside: What stands beside two seasons: shape, length scale, and share.
         exact: Sharpness of two exact seasons on a rough level, the shorter one's first: a round
@@ -123,6 +132,12 @@ class Catalogue:
         (EQ, 300.0),
     )
     far_noises: tuple[float, ...] = (1e-4, 3e-3, 0.03)
+    level_of_bursts: tuple[float, ...] = (1.5, 4.0, 10.0, 30.0)
+    within_bursts: tuple[tuple[int, float], ...] = (
+        (MATERN32, 1.5),
+        (MATERN32, 6.0),
+        (MATERN12, 10.0),
+    )
     within: tuple[float, ...] = (0.15, 0.5)
     aside: tuple[tuple[int, float, float], ...] = ((EQ, 60.0, 0.15), (MATERN32, 3.0, 0.15))
     exact: tuple[tuple[float, float], ...] = ((1.0, 4.0), (1.0, 20.0))
@@ -135,12 +150,24 @@ class Catalogue:
         """Yield the kernels without a period, and their noise levels."""
         if is_long:
             yield from (({_base(*far): 1.0}, self.far_noises) for far in self.far)
-        kinds = ((EQ, self.smooth), (MATERN32, self.rough), (MATERN12, self.roughest))
-        for shape, scales in kinds:
-            for scale in scales:
-                yield {_base(shape, scale): 1.0}, self.noises
+        for shape, scale in self._scales:
+            yield {_base(shape, scale): 1.0}, self.noises
         for slow, fast, share in product(self.slow, self.fast, self.shares):
             kernel = {_base(EQ, slow): 1 - share, _base(MATERN32, fast): share}
+            yield kernel, self.few_noises
+
+    @property
+    def _scales(self) -> Iterator[tuple[int, float]]:
+        kinds = ((EQ, self.smooth), (MATERN32, self.rough), (MATERN12, self.roughest))
+        yield from ((shape, scale) for shape, scales in kinds for scale in scales)
+
+    def of_bursts(self, mean_gap: float) -> Iterator[tuple[Kernel, Sequence[float]]]:
+        """Yield kernels that reach from one burst to others, and their noise levels."""
+        for shape, scale in self._scales:
+            if scale * mean_gap > _LONGEST_IN_BURSTS:
+                yield {_base(shape, scale * mean_gap): 1.0}, self.noises
+        for level, share, fast in product(self.level_of_bursts, self.shares, self.within_bursts):
+            kernel = {_base(EQ, level * mean_gap): 1 - share, _base(*fast): share}
             yield kernel, self.few_noises
 
     def periodic(
@@ -250,4 +277,9 @@ def entries_for(
         kernels += seasonal
         log_prior += [-2 * price] * len(seasonal)
         family += [len(periods) + 1] * len(seasonal)
+    if sampling and sampling.mean_gap > _BURSTS:
+        reaching = list(catalogue.of_bursts(sampling.mean_gap))
+        kernels += reaching
+        log_prior += [0.0] * len(reaching)
+        family += [max(family) + 1] * len(reaching)
     return assembled(kernels, log_prior, family)

@@ -78,7 +78,7 @@ class Periodogram:
         self.x = x
         self.span = float(x[-1] - x[0])
         self.fastest = min(_FASTEST, _CYCLES / self.span)
-        self.step = min(1.0, 1 / (_PER_CYCLE * self.fastest)) if step is None else step
+        self.step = 1 / (_PER_CYCLE * self.fastest) if step is None else step
         cells = round(self.span / self.step) + 2
         self.length = 2 ** math.ceil(math.log2(_PER_RESOLVED * cells))
         resolution = 1 / (self.length * self.step)

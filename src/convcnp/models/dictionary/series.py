@@ -11,7 +11,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from convcnp.core.units import typical_gap
 from convcnp.models.dictionary.catalogue import Sampling
 from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.observations import Observations, standardised
@@ -20,6 +19,7 @@ _FINEST = 31  # a lattice may be this many times finer than its smallest gap: da
 _ON_LATTICE = 1e-6  # of a step
 _LONG, _REGIONS = 1024, 4  # beyond, stretches from up to four regions rank the entries
 _FARTHEST = 2**20  # gaps: times so far apart are told to a tenth of a gap in single precision
+_OF_MOST, _MOST = 1 / 16, 0.75  # of a gap that most are shorter than
 _RUNS = 3  # of contiguous points, that together stand for a series
 SEEN = 576  # points at most that one model sees: a longer series has windows
 _GOLDEN = (5**0.5 - 1) / 2
@@ -164,8 +164,8 @@ def prepared(
         are_averaged: Whether they are, where no errors are known.
     """
     x, order = x.double().sort(stable=True)
-    gap = float(typical_gap(x[None, :, None], torch.ones(1, len(x), 1, dtype=torch.bool)))
     away, y = x - x[0], y.double()[order]
+    gap = _gap(away)
     variance = None if variance is None else variance.double()[order]
     times, place, count = torch.unique_consecutive(away, return_inverse=True, return_counts=True)
     if variance is not None or not are_averaged:
@@ -178,6 +178,21 @@ def prepared(
         gap=gap,
         step=_lattice(times),
     )
+
+
+def _gap(away: Float[Tensor, " n"]) -> float:
+    """Return the typical gap between different times: the median, and not much less than most.
+
+    Of pairs of times it is not what lies between the two. In bursts it is, but single precision
+    has to tell it beside the whole span.
+    """
+    gaps = away.diff()
+    gaps = gaps[gaps > 0]
+    if not len(gaps):
+        return 1.0
+    most = float(gaps.kthvalue(1 + int(_MOST * (len(gaps) - 1))).values)
+    least = max(_OF_MOST * most, float(away[-1]) / _FARTHEST)
+    return max(float(gaps.median()), least)
 
 
 def _lattice(x: Float[Tensor, " n"]) -> float | None:
