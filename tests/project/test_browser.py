@@ -42,12 +42,15 @@ class Running:
         command = [sys.executable, "-m", "convcnp", "app", "--no-open", "--port", str(port)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
-        self.address = re.search(r"http://\S+", self.process.stderr.readline())[0]
-        self.port = int(re.search(r":(\d+)/", self.address)[1])
+        said: list[str] = []
+        while (found := re.search(r"http://\S+:(\d+)/\S*", "".join(said[-1:]))) is None:
+            said.append(self.process.stderr.readline())
+            assert said[-1], f"the server ended: {''.join(said)}"
+        self.address, self.port = found[0], int(found[1])
 
     def stop(self, how: int = signal.SIGINT) -> None:
         self.process.send_signal(how)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +71,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def context(browser: Any, server: Running) -> Iterator[Any]:
     found = browser.new_context(viewport={"width": 1280, "height": 900})
+    found.set_default_timeout(1000 * PATIENCE)
     found.new_page().goto(server.address)
     yield found
     found.close()
@@ -83,10 +87,6 @@ def page(context: Any, server: Running) -> Iterator[Any]:
     own = (f"http://127.0.0.1:{server.port}/", "blob:", "data:")
     found.on("request", lambda r: None if r.url.startswith(own) else foreign.append(r.url))
     found.errors = errors
-    found.under_way = set()
-    found.on("request", lambda r: "/api/page" in r.url or found.under_way.add(r))
-    for end in ("requestfinished", "requestfailed"):
-        found.on(end, lambda r: found.under_way.discard(r))
     found.goto(f"http://127.0.0.1:{server.port}/")
     until(found, "document.querySelector('#models-list tbody').rows.length > 30")
     yield found
@@ -107,13 +107,9 @@ def until(page: Any, expression: str) -> Any:
 
 
 def idle(page: Any) -> None:
-    """Wait until every question that was asked is answered, and a moment more."""
-    quiet = 0
-    end = time.monotonic() + PATIENCE
-    while quiet < 3 and time.monotonic() < end:
-        page.wait_for_timeout(50)
-        quiet = 0 if page.under_way else quiet + 1
-    assert quiet == 3, page.under_way
+    """Wait until what a hand did has reached the page, and all that it asked is answered."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    until(page, "document.documentElement.dataset.underWay === '0'")
 
 
 def picture(page: Any, name: str) -> None:
@@ -507,9 +503,16 @@ def test_every_part_fits_every_width_in_both_schemes(page, width, scheme):
 # --- The server goes and comes --------------------------------------------------------------------
 
 
+def test_a_port_that_is_taken_is_said_before_the_address(server):
+    other = Running(server.port)
+    assert other.port != server.port
+    other.stop()
+
+
 def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(browser):
     first = Running()
     context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.goto(first.address)
     until(page, "document.querySelector('#models-list tbody').rows.length > 30")
