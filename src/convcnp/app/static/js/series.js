@@ -7,7 +7,8 @@ import { download, fillMenu, find, make, stem, whileBusy } from "./page.js";
 const SHOWN = 3; // value columns at once
 const PLACES = 240;
 
-let given = null; // { name, blob } or { example }: what is sent again to a server that came back
+let chosen = null; // { name, blob } or { example }: what came last, read or not
+let given = null; // the last that was read: what is sent again to a server that came back
 let table = null; // what the server says of it
 let found = null; // what it understood
 let view = null; // [low, high], or nothing for all
@@ -29,15 +30,22 @@ export function shown() {
   for (const chart of charts) chart.resize();
 }
 
-/** Give a table to the server, and start with it; again if it was forgotten. */
+/**
+ * Give a table to the server, and start with it; again if it was forgotten. An answer about what was
+ * replaced meanwhile is dropped.
+ */
 async function take(what, isAgain = false) {
+  if (!isAgain) chosen = what;
+  const isReplaced = () => what !== (isAgain ? given : chosen);
   part("error").textContent = "";
   try {
-    table = await whileBusy(part("busy"), () =>
+    const answer = await whileBusy(part("busy"), () =>
       what.example
         ? ask(`api/examples/${what.example}`, {})
         : ask(`api/tables?name=${encodeURIComponent(what.name)}`, what.blob),
     );
+    if (isReplaced()) return;
+    table = answer;
     given = what;
     if (!isAgain) {
       found = view = null;
@@ -49,7 +57,7 @@ async function take(what, isAgain = false) {
       part("values").replaceChildren();
     }
   } catch (error) {
-    complain(error);
+    if (!isReplaced()) complain(error);
     return;
   }
   await again();
