@@ -26,6 +26,9 @@ from tools.draw_guides import keep
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 PICTURES = os.environ.get("PICTURES", "")
 FAST = "general-convcnp"
+WIDE = b"t,a,b,c,d,e\n" + b"".join(
+    b"%d,%d,%d,%d,%d,%d\n" % (i, *((i + j) ** 2 % 7 for j in range(5))) for i in range(30)
+)
 PATIENCE = 90  # seconds, on a machine with much else to do
 
 pytestmark = [
@@ -271,6 +274,23 @@ def test_a_wrong_file_is_a_sentence(page, content):
     drop(page, "wrong.csv", content)
     text = until(page, "document.querySelector('#series-error').textContent")
     assert text.startswith("Expected ") and text.endswith(".")
+
+
+def test_only_the_columns_that_are_drawn_are_predicted(page):
+    asked: list[list[str]] = []
+    page.on(
+        "request",
+        lambda r: asked.append(r.post_data_json["values"]) if r.url.endswith("/curve") else None,
+    )
+    choose_model(page)
+    drop(page, "wide.csv", WIDE)
+    drawn(page, "#series-charts")
+    for column in "abc":
+        page.uncheck(f"#series-values input[value={column}]")
+        idle(page)
+    assert page.locator("#series-charts h3").all_inner_texts() == ["a", "b", "c"]
+    drawn(page, "#series-charts")
+    assert asked == [["a", "b", "c"], ["b", "c"], ["c"], ["a", "b", "c"]]
 
 
 # --- Answers that come late -----------------------------------------------------------------------

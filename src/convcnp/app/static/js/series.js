@@ -170,8 +170,7 @@ async function predict() {
   await predicting.run(async () => {
     const about = found;
     if (!about) return; // another table is on its way
-    const asked = question({ series: number(), places: PLACES, values: found.values.slice(0, Math.max(SHOWN, 0)) });
-    if (asked.values.length < found.values.length && !checked().length) asked.values = found.values;
+    const asked = question({ series: number(), places: PLACES, values: found.values.slice(0, SHOWN) });
     if (view) [asked.low, asked.high] = view;
     try {
       const curve = await whileBusy(part("busy"), () => ask("api/series/curve", asked));
