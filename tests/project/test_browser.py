@@ -347,6 +347,42 @@ def test_an_upload_that_is_answered_late_does_not_stand(page, content):
     shows_tide(page)
 
 
+@pytest.mark.parametrize("question", [1, 2])
+def test_words_about_a_table_that_was_replaced_are_dropped(page, question):
+    """A wide table is asked about twice: which columns there are, and of those that are shown."""
+    choose_model(page)
+    hold(page, "series/understanding")
+    drop(page, "wide.csv", WIDE)
+    for _ in range(question - 1):
+        held(page)
+        let_go(page)
+    held(page)
+    choose_tide(page)
+    until(page, "document.querySelector('#series-time').options[1].value === 'time'")
+    let_go(page)
+    held(page)  # what comes next is about the tide
+    assert page.text_content("#series-words") == ""
+    let_go(page)
+    idle(page)
+    shows_tide(page)
+
+
+def test_a_curve_of_columns_that_were_replaced_is_dropped(page):
+    choose_model(page)
+    page.select_option("#series-example", "stations")
+    drawn(page, "#series-charts")
+    hold(page, "series/curve")
+    page.click("#series-all")
+    held(page)
+    page.select_option("#series-number", "2")
+    until(page, f"{CHART.format('#series-charts')}.curve.x.length === 0")  # charts are new
+    let_go(page)
+    held(page)  # what comes next is about the other station
+    assert curve(page, "#series-charts")["x"] == []
+    let_go(page)
+    drawn(page, "#series-charts")
+
+
 # --- Playground -----------------------------------------------------------------------------------
 
 
