@@ -168,9 +168,11 @@ def hold(page: Any, path: str) -> None:
         """(path) => {
             const now = window.fetch;
             window.held = [];
+            window.coming = 0;
             window.fetch = async (asked, options) => {
-                const answer = await now(asked, options);
-                if (String(asked).includes(path)) await new Promise((go) => held.push(go));
+                coming += 1;
+                const answer = await now(asked, options).finally(() => (coming -= 1));
+                if (held && asked.includes(path)) await new Promise((go) => held.push(go));
                 return answer;
             };
         }""",
@@ -183,9 +185,9 @@ def held(page: Any) -> None:
     until(page, "held.length === 1")
 
 
-def let_go(page: Any) -> None:
-    """Hand the page the answer that was kept from it."""
-    page.evaluate("held.shift()()")
+def let_go(page: Any, which: int = 0) -> None:
+    """Hand the page one of the answers that were kept from it."""
+    page.evaluate(f"held.splice({which}, 1)[0]()")
 
 
 # --- Series ---------------------------------------------------------------------------------------
@@ -379,6 +381,36 @@ def test_a_curve_of_columns_that_were_replaced_is_dropped(page):
     let_go(page)
     held(page)  # what comes next is about the other station
     assert curve(page, "#series-charts")["x"] == []
+    let_go(page)
+    drawn(page, "#series-charts")
+
+
+def test_a_curve_that_comes_late_leaves_what_was_refused_meanwhile(page):
+    drop_co2(page)
+    hold(page, "series/curve")
+    page.click("#series-all")
+    held(page)
+    drop(page, "wrong.csv", b"a\n")
+    until(page, "document.querySelector('#series-error').textContent")
+    let_go(page)
+    idle(page)
+    assert "wrong.csv" in page.inner_text("#series-error")
+
+
+def test_a_curve_that_is_refused_late_says_nothing_of_other_columns(page):
+    choose_model(page)
+    page.select_option("#series-example", "stations")
+    drawn(page, "#series-charts")
+    hold(page, "series/curve")
+    refusal = {"status": 422, "json": {"error": "Expected less at once; ask for less."}}
+    page.route("**/series/curve", lambda route: route.fulfill(**refusal), times=1)
+    page.click("#series-all")
+    held(page)
+    page.select_option("#series-number", "2")
+    until(page, f"{CHART.format('#series-charts')}.curve.x.length === 0")  # charts are new
+    let_go(page)
+    held(page)  # what comes next is about the other station
+    assert page.inner_text("#series-error") == ""
     let_go(page)
     drawn(page, "#series-charts")
 

@@ -63,8 +63,10 @@ async function take(what, isAgain = false) {
   await again();
 }
 
-function complain(error) {
+/** Say what was refused; a curve takes back no more than what was said of a curve. */
+function complain(error, of = "choice") {
   part("error").textContent = error.message;
+  part("error").dataset.of = of;
   if (!found) part("body").hidden = true;
 }
 
@@ -176,9 +178,9 @@ async function predict() {
       const curve = await whileBusy(part("busy"), () => ask("api/series/curve", asked));
       if (found !== about) return; // other columns by now; their curve is asked for next
       draw(curve);
-      part("error").textContent = "";
+      if (part("error").dataset.of === "curve") part("error").textContent = "";
     } catch (error) {
-      complain(error);
+      if (found === about) complain(error, "curve");
     }
   });
 }
@@ -210,6 +212,7 @@ async function again() {
 }
 
 async function save(kind) {
+  part("error").textContent = "";
   try {
     const blob = await whileBusy(part("busy"), () => ask(`api/series/${kind === "csv" ? "answer.csv" : "picture.png"}`, question(), "blob"));
     download(blob, `${stem(table.name)}-predicted.${kind}`);
