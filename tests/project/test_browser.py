@@ -7,6 +7,7 @@ writes the pictures of the guide.
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -190,6 +191,11 @@ def let_go(page: Any, which: int = 0) -> None:
     page.evaluate(f"held.splice({which}, 1)[0]()")
 
 
+def let_all_go(page: Any) -> None:
+    """Hand the page all answers, and keep no more."""
+    page.evaluate("(() => { const all = held; held = null; for (const go of all) go(); })()")
+
+
 # --- Series ---------------------------------------------------------------------------------------
 
 
@@ -332,6 +338,27 @@ def test_an_answer_that_comes_late_does_not_stand(page):
         )
     idle(page)
     assert "at 3 ahead of the last value" in page.inner_text("#series-words")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_any_order_of_answers_what_was_chosen_last_stands(page, seed):
+    drop_co2(page)
+    last = curve(page, "#series-charts")["x"][-1]
+    hold(page, "api/series/")
+    page.focus("#series-ahead")
+    draw = random.Random(seed)
+    moves = draw.sample(["press", "let go"], counts=[3, 2], k=5) + 8 * ["let go"]
+    for move in moves:
+        if move == "press":
+            page.keyboard.press("ArrowRight")
+        elif count := page.evaluate("held.length"):
+            let_go(page, draw.randrange(count))
+        until(page, "coming === 0")
+    let_all_go(page)
+    idle(page)
+    assert "--ahead 3 " in page.text_content("#series-command")
+    assert "at 3 ahead of the last value" in page.inner_text("#series-words")
+    assert curve(page, "#series-charts")["x"][-1] == pytest.approx(last + 3 * 7 * 86400)
 
 
 @pytest.mark.parametrize(
