@@ -16,6 +16,7 @@ from statistics import geometric_mean, mean
 from textwrap import dedent
 from typing import Any
 
+from convcnp.paper.figures.images import DEPTHS
 from convcnp.paper.tables import Table, build_table, layouts
 
 ROOT = Path(__file__).parent.parent
@@ -83,13 +84,13 @@ def image_budgets_table() -> str:
     """Return how long the models of each column of Table 3 were trained, and the longer trained."""
     columns = build_table("table3", ROOT / "experiments", ROOT / "results").header[2:]
     rows = []
-    longer = {f"{model}-long": f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS}
-    for ending, remark in {"convcnp": "", **longer}.items():
+    longer = {
+        (model, DEPTHS[:-1]): f", {NAMES[model].split(',')[0]} trained longer" for model in MODELS
+    }
+    for (model, depths), remark in {("convcnp", DEPTHS[-1:]): "", **longer}.items():
         for column in columns:
-            paths = [
-                ROOT / f"results/table3/{column.lower()}-{ending}{depth}.json"
-                for depth in ("est", "er", "")  # `-longer` went on from `-long`
-            ]
+            name = f"{column.lower()}-{model}"
+            paths = [ROOT / f"results/table3/{name}{depth}.json" for depth in depths]
             if found := [path for path in paths if path.exists()]:
                 rows.append([column + remark, *_budget(found[0])])
     header = ["Column", "Steps", "Images seen", "Training images", "Hours"]

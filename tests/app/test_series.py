@@ -1,12 +1,13 @@
 import io
 import shlex
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.app.questions import SeriesQuestion
-from convcnp.app.series import as_python
+from convcnp.app.questions import SeriesQuestion, ViewQuestion
+from convcnp.app.series import Upload, as_python, understand
 from convcnp.predict.answers import rounded
 from convcnp.predict.zoo import load
 from helpers import ROOT, invoke
@@ -60,6 +61,23 @@ def test_gaps_are_listed_the_longest_first_with_values_around(visitor, co2):
         start, end = (pd.Timestamp(gap[edge], unit="s") for edge in ("start", "end"))
         assert {start, end} <= set(seen)
         assert not seen.between(start, end, inclusive="neither").any()
+
+
+def test_many_gaps_take_no_longer_than_reading_them():
+    """Guard against work for every gap: there are 300,000, which took half a minute."""
+    values = np.arange(600_000.0)
+    values[1::2] = np.nan
+    values[[400, 401, 402, -2]] = np.nan
+    frame = pd.DataFrame({"t": np.arange(len(values)), "v": values})
+    upload = Upload("many.csv", frame)
+    before = time.process_time()
+    gaps = understand(upload, ViewQuestion(table="x", model=FAST), load(FAST)).gaps
+    assert time.process_time() - before < 8
+    assert len(gaps) == 500
+    assert [gap.missing for gap in gaps[:3]] == [5, 3, 1]
+    assert (gaps[0].start, gaps[0].end, gaps[0].text) == (398, 404, "399 to 403")
+    assert gaps[1].text == "599997 to 599999"  # nothing is seen behind it
+    assert [gap.text for gap in gaps[2:5]] == ["1", "3", "5"]
 
 
 def test_a_table_without_gaps_has_none(visitor):

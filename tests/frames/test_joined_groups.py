@@ -45,6 +45,21 @@ def test_rows_without_a_part_of_their_series_are_left_out():
     assert table.series.lengths.tolist() == [5, 6, 6, 6, 6, 6]
 
 
+def test_cells_that_hold_a_plus_or_a_quote_are_told_apart():
+    cells = [("x+y", "z"), ("x", "y+z"), ('"x', 'y"'), ('""x+y', 'z"'), ("", "")]
+    frame = pd.concat(
+        pd.DataFrame({"a": a, "b": b, "t": np.arange(4), "v": 100.0 * i})
+        for i, (a, b) in enumerate(cells)
+    ).reset_index(drop=True)
+    assert group_column(frame, "a+b").nunique() == len(cells)
+    table = SeriesTable.of(frame, Columns(("v",), time="t", group="a+b"))
+    assert table.series.lengths.tolist() == [4] * len(cells)
+    assert list(table.labels[:2]) == ['"x+y"+z', 'x+"y+z"']
+    assert table.frame(table.series).equals(frame[["a", "b", "t"]])
+    found, order = table.asked_in(frame.iloc[[6, 1]])
+    assert (found.x.tolist(), order.tolist()) == ([1.0, 2.0], [1, 0])
+
+
 def test_a_part_that_is_not_there_suggests_the_nearest():
     with pytest.raises(TableError, match=r"column 'replicat', but .* did you mean 'replicate'\?"):
         choose_columns(growth(), Columns.named(group="strain+replicat"))

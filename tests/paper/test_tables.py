@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.update_tables import updated
+from tools.update_tables import image_budgets_table, updated
 
 from convcnp.errors import ResultError
 from convcnp.paper.tables import LAYOUTS, build_table, layouts
@@ -166,6 +166,16 @@ def test_the_tables_of_readme_and_docs_are_not_stale():
     command = [sys.executable, str(ROOT / "tools/update_tables.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_budgets_of_images_are_those_of_the_numbers_in_the_table():
+    rows = image_budgets_table().splitlines()[2:]
+    for name in ("CelebA64, ConvCNPXL", "SVHN, ConvCNPXL", "CelebA64, ConvCNP", "ZSMM, ConvCNP"):
+        (row,) = (row for row in rows if row.startswith(f"| {name} trained longer |"))
+        ending = name.lower().replace(", ", "-")
+        found = [json.loads(p.read_text()) for p in ROOT.glob(f"results/table3/{ending}-*.json")]
+        steps = [cell["steps"] + cell.get("start", {}).get("steps", 0) for cell in found]
+        assert f"| {max(steps):,} |" in row
 
 
 def test_a_table_with_a_hyphen_in_its_name_is_written_between_its_marks():

@@ -7,6 +7,7 @@ writes the pictures of the guide.
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -26,6 +27,9 @@ from tools.draw_guides import keep
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 PICTURES = os.environ.get("PICTURES", "")
 FAST = "general-convcnp"
+WIDE = b"t,a,b,c,d,e\n" + b"".join(
+    b"%d,%d,%d,%d,%d,%d\n" % (i, *((i + j) ** 2 % 7 for j in range(5))) for i in range(30)
+)
 PATIENCE = 90  # seconds, on a machine with much else to do
 
 pytestmark = [
@@ -42,12 +46,15 @@ class Running:
         command = [sys.executable, "-m", "convcnp", "app", "--no-open", "--port", str(port)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self.process.stderr is not None
-        self.address = re.search(r"http://\S+", self.process.stderr.readline())[0]
-        self.port = int(re.search(r":(\d+)/", self.address)[1])
+        said: list[str] = []
+        while (found := re.search(r"http://\S+:(\d+)/\S*", "".join(said[-1:]))) is None:
+            said.append(self.process.stderr.readline())
+            assert said[-1], f"the server ended: {''.join(said)}"
+        self.address, self.port = found[0], int(found[1])
 
     def stop(self, how: int = signal.SIGINT) -> None:
         self.process.send_signal(how)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +75,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def context(browser: Any, server: Running) -> Iterator[Any]:
     found = browser.new_context(viewport={"width": 1280, "height": 900})
+    found.set_default_timeout(1000 * PATIENCE)
     found.new_page().goto(server.address)
     yield found
     found.close()
@@ -83,10 +91,6 @@ def page(context: Any, server: Running) -> Iterator[Any]:
     own = (f"http://127.0.0.1:{server.port}/", "blob:", "data:")
     found.on("request", lambda r: None if r.url.startswith(own) else foreign.append(r.url))
     found.errors = errors
-    found.under_way = set()
-    found.on("request", lambda r: "/api/page" in r.url or found.under_way.add(r))
-    for end in ("requestfinished", "requestfailed"):
-        found.on(end, lambda r: found.under_way.discard(r))
     found.goto(f"http://127.0.0.1:{server.port}/")
     until(found, "document.querySelector('#models-list tbody').rows.length > 30")
     yield found
@@ -107,13 +111,9 @@ def until(page: Any, expression: str) -> Any:
 
 
 def idle(page: Any) -> None:
-    """Wait until every question that was asked is answered, and a moment more."""
-    quiet = 0
-    end = time.monotonic() + PATIENCE
-    while quiet < 3 and time.monotonic() < end:
-        page.wait_for_timeout(50)
-        quiet = 0 if page.under_way else quiet + 1
-    assert quiet == 3, page.under_way
+    """Wait until what a hand did has reached the page, and all that it asked is answered."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    until(page, "document.documentElement.dataset.underWay === '0'")
 
 
 def picture(page: Any, name: str) -> None:
@@ -161,6 +161,39 @@ def drop_co2(page: Any, model: str = FAST) -> None:
     drop(page, "co2.csv", (ROOT / "examples/co2.csv").read_bytes())
     until(page, "document.querySelector('#series-words').textContent.includes('co2')")
     drawn(page, "#series-charts")
+
+
+def hold(page: Any, path: str) -> None:
+    """Keep answers to one kind of question from the page, until `let_go` hands them out in turn."""
+    page.evaluate(
+        """(path) => {
+            const now = window.fetch;
+            window.held = [];
+            window.coming = 0;
+            window.fetch = async (asked, options) => {
+                coming += 1;
+                const answer = await now(asked, options).finally(() => (coming -= 1));
+                if (held && asked.includes(path)) await new Promise((go) => held.push(go));
+                return answer;
+            };
+        }""",
+        path,
+    )
+
+
+def held(page: Any) -> None:
+    """Wait until one answer is kept from the page."""
+    until(page, "held.length === 1")
+
+
+def let_go(page: Any, which: int = 0) -> None:
+    """Hand the page one of the answers that were kept from it."""
+    page.evaluate(f"held.splice({which}, 1)[0]()")
+
+
+def let_all_go(page: Any) -> None:
+    """Hand the page all answers, and keep no more."""
+    page.evaluate("(() => { const all = held; held = null; for (const go of all) go(); })()")
 
 
 # --- Series ---------------------------------------------------------------------------------------
@@ -214,28 +247,6 @@ def test_the_slider_looks_ahead_and_the_command_says_so(page):
     until(page, "document.querySelector('#series-command').textContent.includes('--ahead 3')")
 
 
-def test_an_answer_that_comes_late_does_not_stand(page):
-    drop_co2(page)
-    page.evaluate(
-        """() => {
-            const now = window.fetch;
-            let asked = 0;
-            window.fetch = async (path, options) => {
-                const answer = await now(path, options);
-                const isFirst = String(path).endsWith("understanding") && (asked += 1) === 1;
-                if (isFirst) await new Promise((done) => setTimeout(done, 600));
-                return answer;
-            };
-        }"""
-    )
-    page.focus("#series-ahead")
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(1000)
-    idle(page)
-    assert "--ahead 3" in page.text_content("#series-command")
-
-
 def test_the_answer_is_downloaded(page):
     drop_co2(page)
     with page.expect_download() as waited:
@@ -271,6 +282,164 @@ def test_a_wrong_file_is_a_sentence(page, content):
     drop(page, "wrong.csv", content)
     text = until(page, "document.querySelector('#series-error').textContent")
     assert text.startswith("Expected ") and text.endswith(".")
+
+
+def test_only_the_columns_that_are_drawn_are_predicted(page):
+    asked: list[list[str]] = []
+    page.on(
+        "request",
+        lambda r: asked.append(r.post_data_json["values"]) if r.url.endswith("/curve") else None,
+    )
+    choose_model(page)
+    drop(page, "wide.csv", WIDE)
+    drawn(page, "#series-charts")
+    for column in "abc":
+        page.uncheck(f"#series-values input[value={column}]")
+        idle(page)
+    assert page.locator("#series-charts h3").all_inner_texts() == ["a", "b", "c"]
+    drawn(page, "#series-charts")
+    assert asked == [["a", "b", "c"], ["b", "c"], ["c"], ["a", "b", "c"]]
+
+
+# --- Answers that come late -----------------------------------------------------------------------
+
+
+def choose_tide(page: Any) -> None:
+    page.select_option("#series-example", "tide")
+
+
+def shows_tide(page: Any) -> None:
+    """Assert that nothing of another table is left."""
+    assert "Predicting 'level' over 'time'" in page.inner_text("#series-words")
+    assert "tide.csv" in page.text_content("#series-command")
+    boxes = page.locator("#series-values input")
+    assert [(box.input_value(), box.is_checked()) for box in boxes.all()] == [
+        ("time", False),
+        ("level", True),
+    ]
+    assert page.locator("#series-charts h3").all_inner_texts() == ["level"]
+    assert curve(page, "#series-charts")["bands"][0]["name"] == "level"
+    assert page.inner_text("#series-error") == ""
+
+
+def test_an_answer_that_comes_late_does_not_stand(page):
+    drop_co2(page)
+    hold(page, "series/understanding")
+    page.focus("#series-ahead")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    for ahead in (1, 3):  # who asks in between waits, and only the last of them is asked
+        held(page)
+        assert f"--ahead {ahead}" not in page.text_content("#series-command")
+        let_go(page)
+        until(
+            page,
+            f"document.querySelector('#series-command').textContent.includes('--ahead {ahead} ')",
+        )
+    idle(page)
+    assert "at 3 ahead of the last value" in page.inner_text("#series-words")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_any_order_of_answers_what_was_chosen_last_stands(page, seed):
+    drop_co2(page)
+    last = curve(page, "#series-charts")["x"][-1]
+    hold(page, "api/series/")
+    page.focus("#series-ahead")
+    draw = random.Random(seed)
+    moves = draw.sample(["press", "let go"], counts=[3, 2], k=5) + 8 * ["let go"]
+    for move in moves:
+        if move == "press":
+            page.keyboard.press("ArrowRight")
+        elif count := page.evaluate("held.length"):
+            let_go(page, draw.randrange(count))
+        until(page, "coming === 0")
+    let_all_go(page)
+    idle(page)
+    assert "--ahead 3 " in page.text_content("#series-command")
+    assert "at 3 ahead of the last value" in page.inner_text("#series-words")
+    assert curve(page, "#series-charts")["x"][-1] == pytest.approx(last + 3 * 7 * 86400)
+
+
+@pytest.mark.parametrize(
+    "content", [(ROOT / "examples/co2.csv").read_bytes(), b"a\n"], ids=["read", "refused"]
+)
+def test_an_upload_that_is_answered_late_does_not_stand(page, content):
+    choose_model(page)
+    hold(page, "api/tables")
+    drop(page, "co2.csv", content)
+    held(page)
+    choose_tide(page)
+    drawn(page, "#series-charts")
+    let_go(page)
+    idle(page)
+    shows_tide(page)
+
+
+@pytest.mark.parametrize("question", [1, 2])
+def test_words_about_a_table_that_was_replaced_are_dropped(page, question):
+    """A wide table is asked about twice: which columns there are, and of those that are shown."""
+    choose_model(page)
+    hold(page, "series/understanding")
+    drop(page, "wide.csv", WIDE)
+    for _ in range(question - 1):
+        held(page)
+        let_go(page)
+    held(page)
+    choose_tide(page)
+    until(page, "document.querySelector('#series-time').options[1].value === 'time'")
+    let_go(page)
+    held(page)  # what comes next is about the tide
+    assert page.text_content("#series-words") == ""
+    let_go(page)
+    idle(page)
+    shows_tide(page)
+
+
+def test_a_curve_of_columns_that_were_replaced_is_dropped(page):
+    choose_model(page)
+    page.select_option("#series-example", "stations")
+    drawn(page, "#series-charts")
+    hold(page, "series/curve")
+    page.click("#series-all")
+    held(page)
+    page.select_option("#series-number", "2")
+    until(page, f"{CHART.format('#series-charts')}.curve.x.length === 0")  # charts are new
+    let_go(page)
+    held(page)  # what comes next is about the other station
+    assert curve(page, "#series-charts")["x"] == []
+    let_go(page)
+    drawn(page, "#series-charts")
+
+
+def test_a_curve_that_comes_late_leaves_what_was_refused_meanwhile(page):
+    drop_co2(page)
+    hold(page, "series/curve")
+    page.click("#series-all")
+    held(page)
+    drop(page, "wrong.csv", b"a\n")
+    until(page, "document.querySelector('#series-error').textContent")
+    let_go(page)
+    idle(page)
+    assert "wrong.csv" in page.inner_text("#series-error")
+
+
+def test_a_curve_that_is_refused_late_says_nothing_of_other_columns(page):
+    choose_model(page)
+    page.select_option("#series-example", "stations")
+    drawn(page, "#series-charts")
+    hold(page, "series/curve")
+    refusal = {"status": 422, "json": {"error": "Expected less at once; ask for less."}}
+    page.route("**/series/curve", lambda route: route.fulfill(**refusal), times=1)
+    page.click("#series-all")
+    held(page)
+    page.select_option("#series-number", "2")
+    until(page, f"{CHART.format('#series-charts')}.curve.x.length === 0")  # charts are new
+    let_go(page)
+    held(page)  # what comes next is about the other station
+    assert page.inner_text("#series-error") == ""
+    let_go(page)
+    drawn(page, "#series-charts")
 
 
 # --- Playground -----------------------------------------------------------------------------------
@@ -507,9 +676,16 @@ def test_every_part_fits_every_width_in_both_schemes(page, width, scheme):
 # --- The server goes and comes --------------------------------------------------------------------
 
 
+def test_a_port_that_is_taken_is_said_before_the_address(server):
+    other = Running(server.port)
+    assert other.port != server.port
+    other.stop()
+
+
 def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(browser):
     first = Running()
     context = browser.new_context()
+    context.set_default_timeout(1000 * PATIENCE)
     page = context.new_page()
     page.goto(first.address)
     until(page, "document.querySelector('#models-list tbody').rows.length > 30")

@@ -144,16 +144,23 @@ def _gaps(table: SeriesTable, number: int) -> list[Gap]:
     rows = table.series.rows(number)
     seen = table.series.x[rows][~np.isnan(table.y[rows]).any(1)]
     place = np.searchsorted(seen, x)
-    found = []
-    for where in np.unique(place):
-        inside = x[place == where]
-        start = seen[where - 1] if where else inside[0]
-        end = seen[where] if where < len(seen) else inside[-1]
-        edges = [str(time) for time in table.axis.times(np.array([inside[0], inside[-1]]))]
-        text = edges[0] if len(inside) == 1 else f"{edges[0]} to {edges[1]}"
-        shown = _shown(table.axis, np.array([start, end]))
-        found.append(Gap(start=shown[0], end=shown[1], text=_plain(text), missing=len(inside)))
-    return sorted(found, key=lambda gap: -gap.missing)[:_GAPS]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(place)) + 1])
+    counts = np.diff(starts, append=len(x))
+    longest = np.argsort(-counts, kind="stable")[:_GAPS]
+    return [
+        _gap(table.axis, seen, int(place[start]), x[start : start + count])
+        for start, count in zip(starts[longest], counts[longest], strict=True)
+    ]
+
+
+def _gap(axis: TimeAxis, seen: np.ndarray, place: int, missing: np.ndarray) -> Gap:
+    """Describe missing times, at their place among those that were seen."""
+    start = seen[place - 1] if place else missing[0]
+    end = seen[place] if place < len(seen) else missing[-1]
+    first, last = map(str, axis.times(missing[[0, -1]]))
+    text = first if len(missing) == 1 else f"{first} to {last}"
+    shown = _shown(axis, np.array([start, end]))
+    return Gap(start=shown[0], end=shown[1], text=_plain(text), missing=len(missing))
 
 
 def _plain(text: str) -> str:

@@ -22,11 +22,17 @@ def group_columns(frame: pd.DataFrame, group: str | None) -> list[str]:
 
 
 def group_column(frame: pd.DataFrame, group: str) -> pd.Series:
-    """Return what tells series apart in one column; of joined ones as text, such as a+1."""
+    """Return what tells series apart in one column; of joined ones as text, such as a+1.
+
+    Example:
+        >>> frame = pd.DataFrame({"strain": ["a+b", "a"], "plate": ["c", "b+c"]})
+        >>> group_column(frame, "strain+plate").tolist()
+        ['"a+b"+c', 'a+"b+c"']
+    """
     parts = parts_of(frame, group)
     if not parts:
         return frame[group]
-    first, *others = (as_text(frame[part]) for part in parts)
+    first, *others = (_quoted(as_text(frame[part])) for part in parts)
     return first.str.cat(others, sep=JOINT).rename(group)
 
 
@@ -35,6 +41,12 @@ def as_text(column: pd.Series) -> pd.Series:
     if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
         column = column.astype("Int64")
     return column.astype("string")
+
+
+def _quoted(text: pd.Series) -> pd.Series:
+    """Quote what would not be told from joined text, as CSV does."""
+    is_unclear = text.str.contains(f'[{JOINT}"]', regex=True).fillna(False)
+    return text.mask(is_unclear, '"' + text.str.replace('"', '""') + '"')
 
 
 def cells_of(frame: pd.DataFrame, group: str | None, rows: np.ndarray) -> dict[str, pd.Index]:

@@ -47,11 +47,27 @@ async function whyNot() {
   }
 }
 
+/** Do some work, and say on the page how much is under way: tests wait until nothing is. */
+async function underWay(work) {
+  const { dataset } = document.documentElement;
+  const count = (by) => (dataset.underWay = Number(dataset.underWay ?? 0) + by);
+  count(1);
+  try {
+    return await work();
+  } finally {
+    count(-1);
+  }
+}
+
 /**
  * Ask a question; a body that is no Blob is sent as JSON. Returns the answer by its kind, or throws
  * what was refused.
  */
-export async function ask(path, body, kind = "json") {
+export function ask(path, body, kind = "json") {
+  return underWay(() => answered(path, body, kind));
+}
+
+async function answered(path, body, kind) {
   const options = { headers: { "X-Page": page } };
   if (body !== undefined) {
     options.method = "POST";
@@ -88,7 +104,7 @@ export class Latest {
       while (this.#next) {
         const now = this.#next;
         this.#next = null;
-        await now();
+        await underWay(now);
       }
     } finally {
       this.#isBusy = false;

@@ -7,7 +7,8 @@ import { download, fillMenu, find, make, stem, whileBusy } from "./page.js";
 const SHOWN = 3; // value columns at once
 const PLACES = 240;
 
-let given = null; // { name, blob } or { example }: what is sent again to a server that came back
+let chosen = null; // { name, blob } or { example }: what came last, read or not
+let given = null; // the last that was read: what is sent again to a server that came back
 let table = null; // what the server says of it
 let found = null; // what it understood
 let view = null; // [low, high], or nothing for all
@@ -29,15 +30,22 @@ export function shown() {
   for (const chart of charts) chart.resize();
 }
 
-/** Give a table to the server, and start with it; again if it was forgotten. */
+/**
+ * Give a table to the server, and start with it; again if it was forgotten. An answer about what was
+ * replaced meanwhile is dropped.
+ */
 async function take(what, isAgain = false) {
+  if (!isAgain) chosen = what;
+  const isReplaced = () => what !== (isAgain ? given : chosen);
   part("error").textContent = "";
   try {
-    table = await whileBusy(part("busy"), () =>
+    const answer = await whileBusy(part("busy"), () =>
       what.example
         ? ask(`api/examples/${what.example}`, {})
         : ask(`api/tables?name=${encodeURIComponent(what.name)}`, what.blob),
     );
+    if (isReplaced()) return;
+    table = answer;
     given = what;
     if (!isAgain) {
       found = view = null;
@@ -49,14 +57,16 @@ async function take(what, isAgain = false) {
       part("values").replaceChildren();
     }
   } catch (error) {
-    complain(error);
+    if (!isReplaced()) complain(error);
     return;
   }
   await again();
 }
 
-function complain(error) {
+/** Say what was refused; a curve takes back no more than what was said of a curve. */
+function complain(error, of = "choice") {
   part("error").textContent = error.message;
+  part("error").dataset.of = of;
   if (!found) part("body").hidden = true;
 }
 
@@ -162,16 +172,15 @@ async function predict() {
   await predicting.run(async () => {
     const about = found;
     if (!about) return; // another table is on its way
-    const asked = question({ series: number(), places: PLACES, values: found.values.slice(0, Math.max(SHOWN, 0)) });
-    if (asked.values.length < found.values.length && !checked().length) asked.values = found.values;
+    const asked = question({ series: number(), places: PLACES, values: found.values.slice(0, SHOWN) });
     if (view) [asked.low, asked.high] = view;
     try {
       const curve = await whileBusy(part("busy"), () => ask("api/series/curve", asked));
       if (found !== about) return; // other columns by now; their curve is asked for next
       draw(curve);
-      part("error").textContent = "";
+      if (part("error").dataset.of === "curve") part("error").textContent = "";
     } catch (error) {
-      complain(error);
+      if (found === about) complain(error, "curve");
     }
   });
 }
@@ -203,6 +212,7 @@ async function again() {
 }
 
 async function save(kind) {
+  part("error").textContent = "";
   try {
     const blob = await whileBusy(part("busy"), () => ask(`api/series/${kind === "csv" ? "answer.csv" : "picture.png"}`, question(), "blob"));
     download(blob, `${stem(table.name)}-predicted.${kind}`);
