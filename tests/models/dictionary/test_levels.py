@@ -92,6 +92,15 @@ def test_the_evidence_of_a_long_series_is_that_of_the_windows_it_comes_from():
     assert float(levels.logsumexp(0)) == pytest.approx(untold.evidence, abs=3.0)
 
 
+def test_levels_of_a_long_series_predict_in_the_windows_that_agree():
+    x, y, error = map(torch.from_numpy, observed(0.3, 700))
+    told = GaussianProcessDictionary().fit(x, y, error**2)
+    assert len(told.windows) > 1
+    for each in told.levels:
+        assert each.windows == told.windows
+        assert len(each.entries) == len(each.weighed.variants.entry.unique())
+
+
 @pytest.mark.parametrize("points", [1, 2, 3, 5, 8])
 def test_errors_of_next_to_nothing_change_no_band(points):
     random = np.random.default_rng(points)

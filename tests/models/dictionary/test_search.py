@@ -7,7 +7,7 @@ import torch
 from convcnp.models.dictionary.catalogue import ENDLESS, Sampling, assembled
 from convcnp.models.dictionary.kernels import EQ, MATERN12, Entries
 from convcnp.models.dictionary.search import searched, with_exact_seasons
-from convcnp.models.dictionary.variations import Seasons, items
+from convcnp.models.dictionary.variations import PossibleSeasons, items
 
 SPAN = 100.0
 TIMES = Sampling(np.linspace(0, SPAN, 1001))
@@ -80,7 +80,7 @@ def test_seasons_that_drift_become_exact_ones_and_slow_ones_are_nothing_else():
 
 def test_seasons_of_a_long_series_are_put_beside_the_best():
     evidence, _ = peaked(at=12.0, noise=0.1)
-    beside = Seasons([12.0, 5.0], 7.0, 3)
+    beside = PossibleSeasons([12.0, 5.0], 7.0, 3)
     entries, _ = searched(season(12.0), evidence(season(12.0)), evidence, TIMES, 0, 9, beside)
     found = [item for item in items(entries) if item.family == 3]
     sets = {tuple(sorted({base[2] for base in item.kernel})) for item in found}

@@ -9,7 +9,7 @@ from convcnp.models.dictionary.kernels import EQ, MATERN32
 from convcnp.models.dictionary.variations import (
     Item,
     Number,
-    Seasons,
+    PossibleSeasons,
     changed,
     improved,
     items,
@@ -127,7 +127,7 @@ def test_a_period_that_parts_of_a_series_tell_too_little_of_is_left_as_it_is():
 
 
 def test_another_season_is_exact_pays_its_price_and_leaves_the_noise_as_large():
-    found = with_another_season(ITEM, Seasons([12.2, 50.0], 6.0, 4), TIMES)
+    found = with_another_season(ITEM, PossibleSeasons([12.2, 50.0], 6.0, 4), TIMES)
     assert len(found) == 4  # 12.2 is 12 again
     for each in found:
         ((base, share),) = [part for part in each.kernel.items() if part[0] not in ITEM.kernel]
@@ -138,7 +138,7 @@ def test_another_season_is_exact_pays_its_price_and_leaves_the_noise_as_large():
 
 
 def test_seasons_are_those_of_the_catalogue():
-    found = Seasons.of(entries_for(Catalogue(), [12.0, 5.0], 100))
+    found = PossibleSeasons.of(entries_for(Catalogue(), [12.0, 5.0], 100))
     assert found.periods == [5.0, 12.0]
     assert found.price == pytest.approx(math.log(100), rel=0.01)
-    assert Seasons.of(entries_for(Catalogue(), [], 100)).periods == []
+    assert PossibleSeasons.of(entries_for(Catalogue(), [], 100)).periods == []

@@ -17,7 +17,7 @@ from convcnp.models.dictionary.observations import Observations
 from convcnp.models.dictionary.search import Evidence, searched, with_exact_seasons
 from convcnp.models.dictionary.seasons import apart
 from convcnp.models.dictionary.series import SEEN
-from convcnp.models.dictionary.variations import NO_SEASONS, Seasons
+from convcnp.models.dictionary.variations import NO_SEASONS, PossibleSeasons
 
 _JITTER = 1e-5  # single precision needs it
 _NEGLIGIBLE = 1e-3  # weight
@@ -62,20 +62,20 @@ class Funnel:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         if sampling is None or not self.rounds:
             return self._ranked(entries, series, frame, prior)
-        parts, seasons = series.spread(self.searching), NO_SEASONS
+        parts, possible = series.spread(self.searching), NO_SEASONS
         if series.is_in_parts:
-            seasons = Seasons.of(entries)
+            possible = PossibleSeasons.of(entries)
             entries = with_exact_seasons(entries, sampling.told)
-        looks = [(parts, self.rounds, self.leading, seasons)]
+        looks = [(parts, self.rounds, self.leading, possible)]
         if series.is_in_parts and len(stretches := series.stretches(self.looking)) > 1:
             # Short runs tell how rough a level is, and not how far it goes.
             parts = [*stretches[::2], *series.far_apart(self.looking)]
             looks.append((parts, 1, 2, NO_SEASONS))
         entries = self._ranked(entries, series, frame, prior)
-        for parts, rounds, leading, seasons in looks:
+        for parts, rounds, leading, possible in looks:
             evidence = evidence_on(parts, frame, prior)
             entries, score = searched(
-                *(entries, evidence(entries), evidence, sampling, rounds, leading, seasons)
+                *(entries, evidence(entries), evidence, sampling, rounds, leading, possible)
             )
             some = best(score, entries.family, self._last(series))
             entries, score = entries[some], score[some]

@@ -13,7 +13,7 @@ from convcnp.models.dictionary.kernels import Entries
 from convcnp.models.dictionary.variations import (
     NO_SEASONS,
     Item,
-    Seasons,
+    PossibleSeasons,
     improved,
     items,
     moved_periods,
@@ -88,7 +88,7 @@ def searched(
     sampling: Sampling,
     rounds: int,
     leading: int,
-    seasons: Seasons = NO_SEASONS,
+    possible: PossibleSeasons = NO_SEASONS,
 ) -> tuple[Entries, Float[Tensor, " k"]]:
     """Look between the entries, and return them with those that were found, each with evidence.
 
@@ -101,12 +101,12 @@ def searched(
         evidence: Returns that of others.
         sampling: Of the series.
         leading: Entries that are varied in every round.
-        seasons: Exact ones that may stand beside any entry, one after the other.
+        possible: Exact ones that may stand beside any entry, one after the other.
     """
     pool = _Pool(items(entries), score.tolist(), evidence)
-    for _ in seasons.periods:
+    for _ in possible.periods:
         some = pool.best_of_kernels()[: _DIFFERENT * leading]
-        pool.add([each for item in some for each in with_another_season(item, seasons, sampling)])
+        pool.add([each for item in some for each in with_another_season(item, possible, sampling)])
     best = list(pool.best_of_families())
     pool.add([each for i in best for each in moved_periods(pool.found[i], sampling)])
     done: set[int] = set()

@@ -43,7 +43,7 @@ class Item(NamedTuple):
         )
 
 
-class Seasons(NamedTuple):
+class PossibleSeasons(NamedTuple):
     """What may come round exactly in a long series, whatever else is found of it."""
 
     periods: list[float]
@@ -51,14 +51,14 @@ class Seasons(NamedTuple):
     family: int  # of entries that have several
 
     @classmethod
-    def of(cls, entries: Entries) -> Seasons:
+    def of(cls, entries: Entries) -> PossibleSeasons:
         """Return those that the entries know."""
         periods = entries.bases.period[entries.bases.period.isfinite()].unique()
         price = -entries.log_prior[entries.family > 0].max() if len(periods) else 0.0
         return cls(periods.tolist(), float(price), int(entries.family.max()))
 
 
-NO_SEASONS = Seasons([], 0.0, 0)
+NO_SEASONS = PossibleSeasons([], 0.0, 0)
 
 
 class Number(NamedTuple):
@@ -153,7 +153,7 @@ def without_drift(item: Item) -> Item:
     return item._replace(kernel=parts)
 
 
-def with_another_season(item: Item, seasons: Seasons, sampling: Sampling) -> list[Item]:
+def with_another_season(item: Item, seasons: PossibleSeasons, sampling: Sampling) -> list[Item]:
     """Return the entry beside an exact season that it has not, in shares and shapes."""
     found = []
     for period in seasons.periods:
