@@ -55,6 +55,13 @@ def test_clock_times_are_filled_through_midnight_and_written_as_they_were(genera
         np.testing.assert_allclose(done["temp"].sort_values(), np.arange(30.0), atol=0.5)
 
 
+def test_whole_numbers_that_are_not_quite_even_get_whole_ones_between(general):
+    times = 100 * np.arange(30) + np.arange(30) % 3
+    done = general.fill(pd.DataFrame({"t": times, "v": times / 100}).drop(index=[6, 15, 16]))
+    assert done["t"].dtype == np.int64
+    np.testing.assert_allclose(done["t"], times, atol=2)
+
+
 def test_series_of_several_columns_keep_them(general):
     parts = [
         daily(left_out=[10]).assign(site=site, depth=depth) for site in "ab" for depth in (1, 5)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.frames.habits import Habits
+from convcnp.frames.resolution import rounded, whole_unit
 from convcnp.frames.series import Ragged, SeriesTable
 
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
@@ -63,6 +64,7 @@ def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.nd
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
     x = _on_calendar(left[which] + step[which] * offset / (inside[which] + 1), table)
     x = _on_clock(x, left[which], usual[which], table)
+    x = rounded(x, left[which], whole_unit(table), table) if len(x) else x
     kept = _keeps_habits(table, usual[which] < MOST_DAYS, x, owner[which])
     return x[kept], owner[which][kept]
 
