@@ -10,6 +10,7 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
+from convcnp.frames.detection import say_beyond
 from convcnp.frames.kinds import is_numeric
 from convcnp.frames.names import listed
 
@@ -54,7 +55,9 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
                 ConvCNPWarning,
                 stacklevel=4,
             )
-        elif not columns.missing:
+        elif columns.missing:
+            say_beyond(column, is_missing)
+        else:
             _say_if_kept(column)
         if is_missing.any():
             changed[name] = column.where(~is_missing)
