@@ -47,19 +47,10 @@ def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.nd
     Returns:
         The times between rows, and the series of each.
     """
-    series = table.series
-    left, step, owner = _steps(series)
+    left, step, owner = _steps(table.series)
     usual = _usual(step, owner)
-    # Three rows show one spacing, but not that it is usual.
-    enough = (series.lengths[owner] > 3) & _is_regular(step, owner)
-    enough &= ~_is_change_of_clocks(table, left, step - usual)
-    wide = _ratio(step, usual)
-    inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
-    most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
-    if only_whole:
-        inside = np.where(inside > most, 0, inside)
-    inside = np.clip(inside, 0, most).astype(np.int64)
-    inside[_sums(inside, owner) > _MOST_MISSING * most] = 0
+    inside, is_too_much = _missing_inside(table, only_whole)
+    inside = np.where(is_too_much, 0, inside)
     which = np.repeat(np.arange(len(inside)), inside)
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
     x = _on_calendar(left[which] + step[which] * offset / (inside[which] + 1), table)
@@ -67,6 +58,27 @@ def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.nd
     x = rounded(x, left[which], whole_unit(table), table) if len(x) else x
     kept = _keeps_habits(table, usual[which] < MOST_DAYS, x, owner[which])
     return x[kept], owner[which][kept]
+
+
+def has_too_long_gaps(table: SeriesTable) -> bool:
+    """Tell whether a series has gaps, but too long to be continued at its usual spacing."""
+    return bool(_missing_inside(table)[1].any())
+
+
+def _missing_inside(table: SeriesTable, only_whole: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows are missing in each step, and whether they are too many of a series."""
+    left, step, owner = _steps(table.series)
+    usual, lengths = _usual(step, owner), table.series.lengths[owner]
+    # Three rows show one spacing, but not that it is usual.
+    enough = (lengths > 3) & _is_regular(step, owner)
+    enough &= ~_is_change_of_clocks(table, left, step - usual)
+    wide = _ratio(step, usual)
+    inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
+    most = np.maximum(_MOST_IN_A_GAP, lengths)
+    if only_whole:
+        inside = np.where(inside > most, 0, inside)
+    inside = np.clip(inside, 0, most).astype(np.int64)
+    return inside, _sums(inside, owner) > _MOST_MISSING * most
 
 
 def _keeps_habits(

@@ -11,7 +11,7 @@ import pandas as pd
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.containers import open_container
 from convcnp.frames.even import even_times
-from convcnp.frames.gaps import gaps_of, has_regular_rows
+from convcnp.frames.gaps import gaps_of, has_regular_rows, has_too_long_gaps
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.steps import Step, times_ahead
@@ -143,8 +143,8 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
             return Targets(gaps, "the times whose values are missing")
         if at is not None:
             raise TableError(
-                "Expected gaps to fill, but no value is missing, and no row of otherwise regular "
-                "ones; ask for a number of times, or for times of your own."
+                f"Expected gaps to fill, but {_why(table)}; ask for a number of times, or for "
+                "times of your own."
             )
         even = even_times(table, EVEN, at_most=True)
         many = even.lengths.max(initial=0)
@@ -174,6 +174,8 @@ def _is_range(table: SeriesTable, text: str) -> bool:
 
 def _why(table: SeriesTable) -> str:
     """Say why there are no gaps."""
+    if has_too_long_gaps(table):
+        return "the gaps between rows are too long for their usual step"
     if has_regular_rows(table):
         return "there is no gap"
     return "no value is missing and rows are irregular, so that none is known to be"
