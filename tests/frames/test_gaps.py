@@ -96,6 +96,31 @@ def test_missing_rows_of_days_are_days():
     assert found.axis.times(missing_rows(found)[0]) == pd.Timestamp("2020-06-01")
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [68, 76, 62, 118],
+        [60, 65, 107, 120, 75, 61],
+        [121, 70, 80, 70, 82, 96, 66],
+        [113, 65, 89, 70, 65],
+    ],
+)
+def test_a_few_visits_at_random_have_none_missing_between(steps):
+    days = np.cumsum([0, *steps]) * pd.Timedelta("1D")
+    visits = table(pd.Timestamp("2020-01-01") + days)
+    assert len(missing_rows(visits)[0]) == 0
+    assert not has_regular_rows(visits)
+
+
+@pytest.mark.parametrize(
+    ("steps", "missing"),
+    [([31, 28, 61, 31], 1), ([7, 7, 8, 7, 14, 7], 1), ([1, 1, 3, 1, 2, 1, 1], 3)],
+)
+def test_a_few_rows_that_are_nearly_even_have_gaps(steps, missing):
+    found = table(np.cumsum([0.5, *steps]))
+    assert len(missing_rows(found)[0]) == missing
+
+
 def test_where_far_more_rows_are_missing_than_there_are_none_is():
     long_ago = np.arange(-40_000, 0, 1_000)
     assert len(missing_rows(table([*long_ago, *range(2000, 2050)]))[0]) == 0

@@ -11,6 +11,10 @@ from convcnp.frames.series import Ragged, SeriesTable
 
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
 _JITTER = 0.2  # of the usual step, by which steps of regular rows may differ from it
+# Of few steps some are equal by chance, as between visits at random: then nearly all that are no
+# gaps have to be, up to what months differ by.
+_FEW = 20  # steps
+_JITTER_OF_FEW, _MOST_OF_FEW = 0.1, 0.8
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
 _MOST_MISSING = 5  # times as many rows as there are: where more seem to be missing, none are
 _DAY, _HOUR = 86400.0, 3600.0  # seconds
@@ -163,8 +167,14 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 def _is_regular(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Tell of every step whether most of its series are equal, up to jitter."""
     usual = _usual(step, owner)
-    is_equal = pd.Series(_ratio(np.abs(step - usual), usual) <= _JITTER)
-    regular: np.ndarray = (is_equal.groupby(owner).transform("mean") > 0.5).to_numpy()
+    steps = _sums(np.ones(len(step)), owner)
+    is_few = steps < _FEW
+    jitter = np.where(is_few, _JITTER_OF_FEW, _JITTER)
+    is_equal = _ratio(np.abs(step - usual), usual) <= jitter
+    is_gap = _ratio(step, usual) > _WIDE
+    equal, gaps = _sums(is_equal, owner), _sums(is_gap, owner)
+    are_most = (equal >= _MOST_OF_FEW * (steps - gaps)) | ~is_few
+    regular: np.ndarray = are_most & (equal > 0.5 * steps)
     return regular
 
 
