@@ -8,6 +8,7 @@ from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
 from convcnp.frames.midnights import continued, in_nearest_day, say_continued
 from convcnp.frames.series import SeriesTable
+from convcnp.frames.targets import read_times, series_targets
 
 NIGHT = ["22:00", "23:00", "00:00", "01:00"]
 HOURS = [22.0, 23.0, 24.0, 25.0]
@@ -63,6 +64,14 @@ def test_a_table_is_read_so_and_it_is_said():
     assert (asked.x / 3600).tolist() == [21.5, 23.5, 24.5, 26.0]
     asked, _ = table.asked_in(pd.DataFrame({"time": ["1 days 00:30:00", "0 days 02:00:00"]}))
     assert (asked.x / 3600).tolist() == [24.5, 2.0]
+
+
+def test_times_asked_of_a_night_lie_in_it():
+    frame = pd.DataFrame({"time": NIGHT, "v": [1.0, 2.0, 3.0, 4.0]})
+    with pytest.warns(ConvCNPWarning, match="pass midnight"):
+        table = SeriesTable.of(frame, Columns(("v",), time="time"))
+    for at in (["23:30", "00:30"], read_times(table, "23:30..00:30..1h")):
+        assert (series_targets(table, at).inputs.x / 3600).tolist() == [23.5, 24.5]
 
 
 def test_how_often_is_said():

@@ -66,7 +66,7 @@ def say_continued(times: pd.Series, days: pd.Series) -> None:
 
 
 def in_nearest_day(
-    times: pd.Series, x: np.ndarray, low: np.ndarray, high: np.ndarray
+    times: pd.Series, x: np.ndarray, low: float | np.ndarray, high: float | np.ndarray
 ) -> np.ndarray:
     """Put clock times that are asked for into the day in which they are nearest to their series.
 
@@ -74,7 +74,7 @@ def in_nearest_day(
         x: The times in seconds, and likewise when the series of each begins and ends.
     """
     day = DAY.total_seconds()
-    if not (high >= day).any() or not _are_clocks(times):
+    if not np.any(high >= day) or not _are_clocks(times):
         return x
     before = (
         np.maximum(low - x, 0.0) // day * day + x

@@ -193,12 +193,18 @@ class SeriesTable:
                 )
         if self.axis.dtype.kind == "m":
             starts = self.series.starts
-            x = in_nearest_day(
-                times, x, self.series.x[starts[codes]], self.series.x[starts[codes + 1] - 1]
-            )
+            ends = starts[codes], starts[codes + 1] - 1
+            x = in_nearest_day(times, x, *(self.series.x[end] for end in ends))
         order = np.argsort(codes, kind="stable")
         starts = np.searchsorted(codes[order], np.arange(len(self.series) + 1))
         return Ragged(x[order], starts), order
+
+    def numbers(self, times: pd.Series) -> np.ndarray:
+        """Return times asked of all series as numbers."""
+        x = self.axis.numbers(times)
+        if self.axis.dtype.kind != "m":
+            return x
+        return in_nearest_day(times, x, self.series.x.min(), self.series.x.max())
 
     def frame(self, asked: Ragged) -> pd.DataFrame:
         """Return the table that answers begin with: series, if there are several, and times."""

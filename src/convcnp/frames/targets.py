@@ -105,7 +105,7 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
 
 def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:
     try:
-        first, last = table.axis.numbers(pd.Series([start, stop], name=table.time))
+        first, last = table.numbers(pd.Series([start, stop], name=table.time))
     except TableError as error:
         like = table.axis.times(table.series.x[:1])[0]
         raise TableError(
@@ -189,7 +189,7 @@ def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
     given = pd.Series(at, name=table.time).reset_index(drop=True)
     if given.empty:
         raise TableError("Expected at least one time to predict at, got none; give some.")
-    x = table.axis.numbers(given)
+    x = table.numbers(given)
     if np.isnan(x).any():
         raise TableError("Expected times to predict at, but some are missing; remove them.")
     count = len(table.series)

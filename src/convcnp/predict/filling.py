@@ -130,14 +130,14 @@ def _on_its_days(request: Request) -> pd.DataFrame:
     frame, table = request.container.frame, request.table
     if isinstance(table, PointsTable) or table.time not in frame:
         return frame
-    days = continued(frame[table.time], grouped(frame, table.columns.group)[0])
-    return frame if days is frame[table.time] else frame.assign(**{table.time: days})
+    times = continued(frame[table.time], grouped(frame, table.columns.group)[0])
+    return frame.assign(**{table.time: times})
 
 
 def _as_written(whole: pd.DataFrame, request: Request) -> pd.DataFrame:
     """Put the clock times of a table back, and write those of new rows like them."""
     frame, name = request.container.frame, request.columns.time or ""
-    if name not in frame or whole[name].dtype == frame[name].dtype:
+    if name not in frame or not (whole[name].dtype.kind == "m" != frame[name].dtype.kind):
         return whole
     new = split_times(frame, name, whole[name].iloc[len(frame) :] % DAY)
     return whole.assign(**{name: pd.concat([frame[name], new[name]], ignore_index=True)})
