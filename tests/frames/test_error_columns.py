@@ -31,6 +31,14 @@ def test_a_column_named_like_a_value_holds_its_errors(ending):
     assert found.errors == (f"flux{ending}", "")
 
 
+@pytest.mark.parametrize("name", ["1s", "1-sigma", "1 Sigma", "1σ"])
+def test_one_sigma_behind_a_single_value_is_its_error_and_behind_the_time_is_not(name):
+    frame = FRAME[["time", "flux", "flux_err"]].rename(columns={"flux_err": name})
+    assert chosen(frame).errors == (name,)
+    assert chosen(frame[["time", name, "flux"]]).values == (name, "flux")
+    assert chosen(frame.assign(mass=1.0)).errors == ()
+
+
 def test_what_is_named_is_what_it_is_named():
     assert chosen(error="").values == ("flux", "flux_err", "mass")
     assert chosen(value=["flux_err", "flux"]).errors == ()

@@ -82,6 +82,45 @@ def test_a_gap_too_long_for_the_usual_spacing_is_stretched_or_left_out():
     assert len(missing_rows(times, only_whole=True)[0]) == 0
 
 
+@pytest.mark.parametrize("start", [0, 1_700_000_000_086, 2**60 + 1])
+def test_missing_rows_of_whole_numbers_are_whole(start):
+    found = table(start + np.array([0, 101, 199, 302, 400, 499, 702, 801]))
+    times = found.axis.times(missing_rows(found)[0])
+    assert times.tolist() == [start + 600]
+    assert times.dtype.kind == "i"
+
+
+def test_missing_rows_of_days_are_days():
+    days = np.array([0, 30, 61, 90, 121, 184, 213]) * pd.Timedelta("1D")
+    found = table(pd.Timestamp("2020-01-01") + days)
+    assert found.axis.times(missing_rows(found)[0]) == pd.Timestamp("2020-06-01")
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [68, 76, 62, 118],
+        [60, 65, 107, 120, 75, 61],
+        [121, 70, 80, 70, 82, 96, 66],
+        [113, 65, 89, 70, 65],
+    ],
+)
+def test_a_few_visits_at_random_have_none_missing_between(steps):
+    days = np.cumsum([0, *steps]) * pd.Timedelta("1D")
+    visits = table(pd.Timestamp("2020-01-01") + days)
+    assert len(missing_rows(visits)[0]) == 0
+    assert not has_regular_rows(visits)
+
+
+@pytest.mark.parametrize(
+    ("steps", "missing"),
+    [([31, 28, 61, 31], 1), ([7, 7, 8, 7, 14, 7], 1), ([1, 1, 3, 1, 2, 1, 1], 3)],
+)
+def test_a_few_rows_that_are_nearly_even_have_gaps(steps, missing):
+    found = table(np.cumsum([0.5, *steps]))
+    assert len(missing_rows(found)[0]) == missing
+
+
 def test_where_far_more_rows_are_missing_than_there_are_none_is():
     long_ago = np.arange(-40_000, 0, 1_000)
     assert len(missing_rows(table([*long_ago, *range(2000, 2050)]))[0]) == 0

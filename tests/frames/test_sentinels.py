@@ -17,7 +17,9 @@ from convcnp.frames.series import SeriesTable
 LEVELS = [3.5, 4.0, 4.25, 5.0, 3.75, 4.5]
 
 
-@pytest.mark.parametrize("sentinel", [-999, 9999, 1e20, -99.9, -9999.0, -8888, -32768, 9.96921e36])
+@pytest.mark.parametrize(
+    "sentinel", [-999, 9999, 1e20, -99.9, -9999.0, -8888, -32768, 9.96921e36, -999.25, -9999.25]
+)
 def test_a_repeated_number_far_outside_is_noticed_and_said(sentinel):
     frame = pd.DataFrame({"t": range(8), "v": [*LEVELS, sentinel, sentinel]})
     with pytest.warns(ConvCNPWarning, match="'v': .* in 2 of 8 rows, is read as missing"):
@@ -52,6 +54,48 @@ def test_a_number_that_is_there_once_is_kept_and_said():
         assert without_sentinels(frame, Columns(("v",), time="t")) is frame
     kept = Columns(("v",), time="t", missing=("none",))
     assert without_sentinels(frame, kept) is frame
+
+
+WAVE = np.round(10 + np.sin(np.arange(40) / 3), 2)
+
+
+@pytest.mark.parametrize("stuck", [-127, 0, 327.5])
+def test_a_number_that_is_repeated_far_from_all_others_is_kept_and_said(stuck):
+    values = WAVE.copy()
+    values[[5, 6, 20]] = stuck
+    frame = pd.DataFrame({"t": range(40), "v": values})
+    with pytest.warns(ConvCNPWarning, match=rf"'v': {stuck} is very far .* 3 of 40 .* missing="):
+        assert without_sentinels(frame, Columns(("v",), time="t")) is frame
+    kept = Columns(("v",), time="t", missing=("none",))
+    assert without_sentinels(frame, kept) is frame
+
+
+RAIN = np.round(np.random.default_rng(1).gamma(0.3, 8.0, 200), 1)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        RAIN,  # many zeros
+        np.random.default_rng(1).poisson(2.0, 200),  # counts
+        np.minimum(500 * WAVE, 5200),  # a sensor at its limit
+        np.where(np.arange(40) % 4 == 1, 100 * WAVE, 0.0),  # peaks over zeros
+        np.where(np.arange(40) % 10 == 1, 100.0, 0.0),  # two states
+        np.repeat([1.0, 10.0, 100.0, 1000.0], 3),  # a series of doses
+    ],
+)
+def test_a_number_that_is_repeated_as_measurements_are_is_not_said(values):
+    frame = pd.DataFrame({"t": range(len(values)), "v": values})
+    assert without_sentinels(frame, Columns(("v",), time="t")) is frame
+
+
+def test_repeated_numbers_at_both_ends_are_each_said():
+    frame = pd.DataFrame({"t": range(44), "v": [*WAVE, -127, 85, 85, -127]})
+    with (
+        pytest.warns(ConvCNPWarning, match="-127 is very far .* in 2 of 44 rows"),
+        pytest.warns(ConvCNPWarning, match="85 is very far .* in 2 of 44 rows"),
+    ):
+        without_sentinels(frame, Columns(("v",), time="t"))
 
 
 def test_what_stands_for_missing_values_may_be_named():

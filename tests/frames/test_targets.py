@@ -6,6 +6,7 @@ import pytest
 
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.columns import choose_columns
+from convcnp.frames.gaps import has_too_long_gaps
 from convcnp.frames.series import SeriesTable
 from convcnp.frames.targets import EVEN, TargetText, series_targets
 
@@ -53,6 +54,22 @@ def test_a_column_that_a_series_never_has_is_no_gap_in_it():
 def test_three_rows_show_no_usual_spacing_and_irregular_rows_have_no_gap():
     assert len(asked(table(t=[0, 1, 5], v=[1.0, 2, 3]))[0]) == EVEN
     assert len(asked(table(t=[0, 1, 2.4, 3.3, 4.6], v=[1.0, 2, 3, 4, 5]))[0]) == EVEN
+
+
+def test_rows_in_bursts_have_gaps_that_are_too_long_for_their_step():
+    bursts = (5000 * np.arange(9)[:, None] + np.arange(20)).ravel()
+    series = table(t=bursts, v=np.ones(180))
+    assert has_too_long_gaps(series)
+    assert series_targets(series).meaning == (
+        "200 evenly spaced times, as the gaps between rows are too long for their usual step"
+    )
+    with pytest.raises(
+        TableError, match="Expected gaps to fill, but the gaps between rows are too"
+    ):
+        series_targets(series, "gaps")
+    even = table(t=np.arange(20), v=np.ones(20))
+    assert not has_too_long_gaps(even)
+    assert series_targets(even).meaning.endswith("as there is no gap")
 
 
 def test_irregular_rows_have_no_gaps_but_missing_cells():

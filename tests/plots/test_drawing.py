@@ -18,6 +18,7 @@ from convcnp.plots.drawing import (
     draw_legend,
     draw_reference,
     draw_targets,
+    durations,
     form_of,
     limit_to,
     new_figure,
@@ -130,6 +131,29 @@ def test_large_numbers_along_an_axis_are_written_whole_and_do_not_overlap(x, sai
     assert {*said} <= {name.removesuffix(".0") for name in names}
     boxes = [text.get_window_extent() for text in shown]
     assert all(one.x1 < two.x0 for one, two in pairwise(boxes))
+
+
+@pytest.mark.parametrize(
+    ("x", "unit", "said"),
+    [
+        ([0.0, 85_500.0], "h:mm", ["0:00", "4:00", "24:00"]),
+        ([72_000.0, 107_400.0], "h:mm", ["20:00", "24:00", "28:00"]),
+        ([-600.0, 1200.0], "h:mm", ["-0:10", "0:00", "0:20"]),
+        ([0.0, 95.0], "h:mm:ss", ["0:00:00", "0:00:45", "0:01:30"]),
+        ([0.0, 0.5], "s", ["0", "0.1", "0.5"]),
+        ([0.0, 40 * 86_400.0], "days", ["0", "10", "40"]),
+        ([5.0, 5.0], "s", ["5"]),
+    ],
+)
+def test_durations_along_an_axis_are_written_as_clocks_or_days(x, unit, said):
+    axes = new_figure(1, 1, width=9.0).axes[0]
+    axes.plot(x, [0.0, 1.0])
+    assert durations(axes) == unit
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in axes.xaxis.get_majorticklocs() if low <= tick <= high]
+    names = axes.xaxis.get_major_formatter().format_ticks(ticks)
+    assert {*said} <= {*names}
+    assert len(names) <= 9
 
 
 def test_a_figure_becomes_the_content_of_a_png():

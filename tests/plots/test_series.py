@@ -63,6 +63,21 @@ def test_series_with_values_are_drawn_with_band_observations_and_samples(drawn):
     assert len(panels[1].collections) == 1
 
 
+@pytest.mark.filterwarnings("ignore::convcnp.errors.ConvCNPWarning")
+def test_durations_are_drawn_in_seconds_and_written_as_clocks(drawn):
+    clocks = [f"{hour}:00" for hour in (20, 21, 22, 23, 0, 1)]
+    table = pd.DataFrame({"time": clocks, "v": [1.0, 2, 2, np.nan, 1, 2]})
+    request = convcnp.load("general").request(table)
+    pictures.draw_series(request, request.predict(samples=1))
+    axes = drawn[0].axes[0]
+    band, observed, sample = axes.lines
+    hours = 3600 * np.arange(20.0, 26.0)
+    assert observed.get_xdata().tolist() == hours.tolist()
+    assert (band.get_xdata()[[0, -1]] == hours[[0, -1]]).all()
+    assert sample.get_xdata().tolist() == [23 * 3600]
+    assert axes.get_xlabel() == "time (h:mm)"
+
+
 def long_request(rows=3000):
     t = np.arange(float(rows))
     frame = pd.DataFrame({"t": t, "v": np.sin(t / 50)}).drop(index=range(1000, 1010))

@@ -43,6 +43,25 @@ def test_rows_are_put_in_where_they_belong_in_any_order(general):
     assert done["date"].is_monotonic_increasing
 
 
+def test_clock_times_are_filled_through_midnight_and_written_as_they_were(general):
+    clocks = pd.date_range("2020-01-01 21:00", periods=30, freq="10min").strftime("%H:%M")
+    frame = pd.DataFrame({"time": clocks, "temp": np.arange(30.0)})
+    frame.loc[[17, 20], "temp"] = np.nan
+    for whole in (frame, frame[::-1].reset_index(drop=True)):
+        with pytest.warns(ConvCNPWarning, match="pass midnight once"):
+            done = general.fill(whole[~whole["time"].isin(["23:30", "00:30"])])
+        assert done["time"].tolist() == whole["time"].tolist()
+        assert set(done["time"][done["filled"] != ""]) == {"23:30", "23:50", "00:20", "00:30"}
+        np.testing.assert_allclose(done["temp"].sort_values(), np.arange(30.0), atol=0.5)
+
+
+def test_whole_numbers_that_are_not_quite_even_get_whole_ones_between(general):
+    times = 100 * np.arange(30) + np.arange(30) % 3
+    done = general.fill(pd.DataFrame({"t": times, "v": times / 100}).drop(index=[6, 15, 16]))
+    assert done["t"].dtype == np.int64
+    np.testing.assert_allclose(done["t"], times, atol=2)
+
+
 def test_series_of_several_columns_keep_them(general):
     parts = [
         daily(left_out=[10]).assign(site=site, depth=depth) for site in "ab" for depth in (1, 5)

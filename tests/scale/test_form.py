@@ -35,6 +35,14 @@ def test_times_as_text_are_read_as_in_the_first_table():
     assert form.needed(few, "b")["time"].tolist() == frame["time"][few.index].tolist()
 
 
+def test_clock_times_that_pass_midnight_need_dates_where_rows_lie_in_several_files():
+    frame = some_series(6, step="1min")
+    form = form_of(frame.assign(time=frame["time"].dt.strftime("%H:%M")), asked())
+    late = pd.DataFrame({"station": "s1", "time": ["23:50", "00:10"], "temp": 1.0, "rain": 2.0})
+    with pytest.raises(TableError, match=r"clock times in 'time' that pass midnight in b; write"):
+        form.needed(late, "b")
+
+
 @pytest.mark.parametrize(
     ("wanted", "error", "sentence"),
     [

@@ -12,7 +12,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.frames.columns import Columns
 from convcnp.frames.kinds import is_numeric, numbers
-from convcnp.frames.names import ERROR_NAMES, error_of, listed
+from convcnp.frames.names import ERROR_NAMES, ONE_SIGMA, error_of, listed, squeezed
 
 
 def with_errors(
@@ -81,11 +81,15 @@ def _recognised(frame: pd.DataFrame, columns: Columns, named: Columns) -> Column
 
 def _only_error(frame: pd.DataFrame, columns: Columns) -> str:
     """Return the column of errors beside a single value, if it is named like one and may be it."""
-    named = [value for value in columns.values if value.lower() in ERROR_NAMES]
+    named = [value for value in columns.values if squeezed(value) in (*ERROR_NAMES, *ONE_SIGMA)]
     if len(columns.values) != 2 or len(named) != 1:
         return ""
-    numbers = pd.to_numeric(frame[named[0]], errors="coerce")
-    return named[0] if (numbers.dropna() >= 0).all() else ""
+    error = named[0]
+    others = [name for name in frame.columns if name in (columns.time, *columns.values)]
+    if squeezed(error) in ONE_SIGMA and others[others.index(error) - 1] == columns.time:
+        return ""  # of the time itself, such as an age
+    numbers = pd.to_numeric(frame[error], errors="coerce")
+    return error if (numbers.dropna() >= 0).all() else ""
 
 
 def _with_named(frame: pd.DataFrame, columns: Columns, named: Columns, is_long: bool) -> Columns:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
+from convcnp.frames.resolution import UNITS, rounded, whole_unit
 from convcnp.frames.series import Ragged, SeriesTable
 
-_UNITS = {"D": 86_400.0, "h": 3_600.0, "min": 60.0, "s": 1.0}  # in seconds, as pandas calls them
 _FINE = 0.01  # of a step, by which times may move where the data's own unit is too coarse
 
 
@@ -21,6 +20,7 @@ def even_times(table: SeriesTable, count: int, *, at_most: bool = False) -> Ragg
         at_most: Return fewer, where there are not so many whole units.
 
     Example:
+        >>> import pandas as pd
         >>> from convcnp.frames.columns import choose_columns
         >>> days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=9), "v": range(9)})
         >>> table = SeriesTable.of(days, choose_columns(days))
@@ -30,39 +30,21 @@ def even_times(table: SeriesTable, count: int, *, at_most: bool = False) -> Ragg
     series = table.series
     first, last = series.x[series.starts[:-1]], series.x[series.starts[1:] - 1]
     many = np.where(last > first, count, 1)
-    unit = _unit(table)
+    unit = whole_unit(table)
     if at_most and unit is not None:
         # Whole days of a zone whose clocks change are an hour longer or shorter.
-        many = np.minimum(many, np.round((last - first) / _UNITS[unit]).astype(int) + 1)
+        many = np.minimum(many, np.round((last - first) / UNITS[unit]).astype(int) + 1)
     width = (last - first) / np.maximum(many - 1, 1)
     starts = np.concatenate([[0], np.cumsum(many)])
     owners = np.repeat(np.arange(len(series)), many)
     passed = (np.arange(starts[-1]) - starts[owners]) * width[owners]
     unit = _fitting(unit, width[many > 1].min(initial=np.inf))
-    if unit is not None and unit != "D":
-        passed = np.round(passed / _UNITS[unit]) * _UNITS[unit]
     x = first[owners] + passed
-    if unit == "D":
-        dates = _on_clocks(x, table).round("D")
-        x = table.axis.numbers(pd.Series(dates, name=table.time))
-    return Ragged(x, starts)
-
-
-def _unit(table: SeriesTable) -> str | None:
-    """Return the largest unit that all times are whole in, on clocks; None if there is none."""
-    if table.axis.dtype.kind not in "mM":
-        return None
-    times = _on_clocks(table.series.x, table)
-    return next((unit for unit in _UNITS if (times == times.floor(unit)).all()), None)
+    return Ragged(x if unit is None else rounded(x, first[owners], unit, table), starts)
 
 
 def _fitting(unit: str | None, width: float) -> str | None:
     """Return this unit, or a finer one where steps are narrower."""
-    if unit is None or _UNITS[unit] <= width * 1.05:
+    if unit is None or UNITS[unit] <= width * 1.05:
         return unit
-    return next((finer for finer, size in _UNITS.items() if size <= _FINE * width), None)
-
-
-def _on_clocks(x: np.ndarray, table: SeriesTable) -> pd.DatetimeIndex | pd.TimedeltaIndex:
-    times = table.axis.times(x)
-    return times.tz_localize(None) if isinstance(times, pd.DatetimeIndex) else times
+    return next((finer for finer, size in UNITS.items() if size <= _FINE * width), None)

@@ -6,10 +6,15 @@ import numpy as np
 import pandas as pd
 
 from convcnp.frames.habits import Habits
+from convcnp.frames.resolution import rounded, whole_unit
 from convcnp.frames.series import Ragged, SeriesTable
 
 _WIDE = 1.5  # typical gaps: what is wider has a time missing
 _JITTER = 0.2  # of the usual step, by which steps of regular rows may differ from it
+# Of few steps some are equal by chance, as between visits at random: then nearly all that are no
+# gaps have to be, up to what months differ by.
+_FEW = 20  # steps
+_JITTER_OF_FEW, _MOST_OF_FEW = 0.1, 0.8
 _MOST_IN_A_GAP = 500  # times, or as many as the series has rows
 _MOST_MISSING = 5  # times as many rows as there are: where more seem to be missing, none are
 _DAY, _HOUR = 86400.0, 3600.0  # seconds
@@ -46,25 +51,38 @@ def missing_rows(table: SeriesTable, *, only_whole: bool = False) -> tuple[np.nd
     Returns:
         The times between rows, and the series of each.
     """
-    series = table.series
-    left, step, owner = _steps(series)
+    left, step, owner = _steps(table.series)
     usual = _usual(step, owner)
-    # Three rows show one spacing, but not that it is usual.
-    enough = (series.lengths[owner] > 3) & _is_regular(step, owner)
-    enough &= ~_is_change_of_clocks(table, left, step - usual)
-    wide = _ratio(step, usual)
-    inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
-    most = np.maximum(_MOST_IN_A_GAP, series.lengths[owner])
-    if only_whole:
-        inside = np.where(inside > most, 0, inside)
-    inside = np.clip(inside, 0, most).astype(np.int64)
-    inside[_sums(inside, owner) > _MOST_MISSING * most] = 0
+    inside, is_too_much = _missing_inside(table, only_whole)
+    inside = np.where(is_too_much, 0, inside)
     which = np.repeat(np.arange(len(inside)), inside)
     offset = np.arange(len(which)) - np.repeat(np.cumsum(inside) - inside, inside) + 1
     x = _on_calendar(left[which] + step[which] * offset / (inside[which] + 1), table)
     x = _on_clock(x, left[which], usual[which], table)
+    x = rounded(x, left[which], whole_unit(table), table) if len(x) else x
     kept = _keeps_habits(table, usual[which] < MOST_DAYS, x, owner[which])
     return x[kept], owner[which][kept]
+
+
+def has_too_long_gaps(table: SeriesTable) -> bool:
+    """Tell whether a series has gaps, but too long to be continued at its usual spacing."""
+    return bool(_missing_inside(table)[1].any())
+
+
+def _missing_inside(table: SeriesTable, only_whole: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many rows are missing in each step, and whether they are too many of a series."""
+    left, step, owner = _steps(table.series)
+    usual, lengths = _usual(step, owner), table.series.lengths[owner]
+    # Three rows show one spacing, but not that it is usual.
+    enough = (lengths > 3) & _is_regular(step, owner)
+    enough &= ~_is_change_of_clocks(table, left, step - usual)
+    wide = _ratio(step, usual)
+    inside = np.where(enough & (wide > _WIDE), np.round(wide) - 1, 0)
+    most = np.maximum(_MOST_IN_A_GAP, lengths)
+    if only_whole:
+        inside = np.where(inside > most, 0, inside)
+    inside = np.clip(inside, 0, most).astype(np.int64)
+    return inside, _sums(inside, owner) > _MOST_MISSING * most
 
 
 def _keeps_habits(
@@ -149,8 +167,14 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 def _is_regular(step: np.ndarray, owner: np.ndarray) -> np.ndarray:
     """Tell of every step whether most of its series are equal, up to jitter."""
     usual = _usual(step, owner)
-    is_equal = pd.Series(_ratio(np.abs(step - usual), usual) <= _JITTER)
-    regular: np.ndarray = (is_equal.groupby(owner).transform("mean") > 0.5).to_numpy()
+    steps = _sums(np.ones(len(step)), owner)
+    is_few = steps < _FEW
+    jitter = np.where(is_few, _JITTER_OF_FEW, _JITTER)
+    is_equal = _ratio(np.abs(step - usual), usual) <= jitter
+    is_gap = _ratio(step, usual) > _WIDE
+    equal, gaps = _sums(is_equal, owner), _sums(is_gap, owner)
+    are_most = (equal >= _MOST_OF_FEW * (steps - gaps)) | ~is_few
+    regular: np.ndarray = are_most & (equal > 0.5 * steps)
     return regular
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, shortened
+from convcnp.frames.detection import refuse_beyond
 
 _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
@@ -109,6 +110,7 @@ def numbers(frame: pd.DataFrame, name: str, *, may_be_infinite: bool = False) ->
     values: np.ndarray = converted.to_numpy(dtype=np.float64, na_value=np.nan)
     bad = np.isnan(values) & column.notna().to_numpy()
     way = ", or name it with missing= where it stands for a missing value"
+    refuse_beyond(bad, column, name)
     refuse_first(bad, column, name, "a number", way)
     infinite = np.isinf(values)
     if not may_be_infinite:

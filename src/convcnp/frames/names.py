@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
@@ -21,13 +22,14 @@ _PERHAPS_ROW_NAMES = ("index", "id", "obs", "observation", "record", "no", "nr",
 _NUMBERED = ("site", "plot", "location", "device", "logger", "buoy", "well")
 _NUMBER_WORDS = ("id", "no", "nr", "number", "code")  # behind these, as in station_no
 PLACE_NAMES = ("lat", "latitude", "lon", "long", "lng", "longitude", "easting", "northing")
-# Of names of standard errors.
-_ERROR_ENDINGS = (
-    *("_err", "_error", "_sd", "_std", "_stderr", "_se"),
-    *("_sigma", "_unc", "_uncertainty"),
-)
-_ERROR_BEGINNINGS = ("e_", "err_", "error_", "sigma_", "sd_", "unc_")
+# Of names of standard errors, behind a value's name and before it. Some are plain without anything
+# between, and others are not: dose is no error of do, nor eCO2 one of CO2.
+_ERROR_ENDINGS = ("err", "error", "sd", "std", "stderr", "se", "sigma", "unc", "uncertainty")
+_ERROR_BEGINNINGS = ("e", "err", "error", "sigma", "sd", "unc")
+_PLAIN_ERRORS = ("err", "error", "std", "stderr", "sigma", "uncertainty")
 ERROR_NAMES = ("sigma", "yerr", "err", "stderr", "uncertainty")  # beside a single value
+ONE_SIGMA = ("1s", "1sd", "1se", "1sigma", "1σ", "σ")  # behind a single value, or behind the time
+_SEPARATORS = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")  # what is between the words of a name
 
 
@@ -84,12 +86,41 @@ def error_of(value: str, names: Sequence[str]) -> str:
     """Return which of these names is that of a value's standard errors; empty if none is.
 
     Example:
-        >>> error_of("flux", ["mjd", "flux", "flux_err"])
-        'flux_err'
+        >>> error_of("flux", ["mjd", "flux", "flux_err"]), error_of("mag", ["mag", "MAGERR"])
+        ('flux_err', 'MAGERR')
     """
-    after = (value + end for end in _ERROR_ENDINGS)
-    before = (beginning + value for beginning in _ERROR_BEGINNINGS)
-    return next((name for name in (*after, *before) if name in names), "")
+    forms, whole = _error_forms(tuple(names)), squeezed(value)
+    if not whole:  # as of a unit alone
+        return ""
+    after = ((f"{whole} {word}", whole + word, word) for word in _ERROR_ENDINGS)
+    before = ((f"{word}_{whole}", word + whole, word) for word in _ERROR_BEGINNINGS)
+    for apart, together, word in (*after, *before):
+        name = forms.get(apart) or (forms.get(together) if word in _PLAIN_ERRORS else None)
+        if name is not None:
+            return name
+    return ""
+
+
+@lru_cache(maxsize=2)  # asked of every value of a table
+def _error_forms(names: tuple[str, ...]) -> dict[str, str]:
+    """Return names by their words in small letters: the last or first apart, and all together."""
+    forms: dict[str, str] = {}
+    for name in names:
+        *before, last = words_of(name) or [""]
+        first, *behind = _SEPARATORS.split(name.lower())
+        for form in (f"{''.join(before)} {last}", f"{first}_{''.join(behind)}", squeezed(name)):
+            forms.setdefault(form, name)
+    return forms
+
+
+def squeezed(name: str) -> str:
+    """Return a name in small letters, with nothing between its words.
+
+    Example:
+        >>> squeezed("Mag_Err"), squeezed("1-sigma")
+        ('magerr', '1sigma')
+    """
+    return "".join(words_of(name))
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -10,12 +10,14 @@ import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
 from convcnp.frames.columns import Columns
+from convcnp.frames.detection import say_beyond
 from convcnp.frames.kinds import is_numeric
 from convcnp.frames.names import listed
 
 NONE = "none"  # named, it says that no number stands for a missing value
 _NOTHING = {NONE, "na", "nan", "n/a", "n.a.", "nat", "null", "<na>", "#n/a"}
 _LIMITS = (-(2.0**15), 2.0**15 - 1, -(2.0**31), 2.0**31 - 1)  # of whole numbers of 16 and 32 bits
+_OF_WELL_LOGS = (-999.25, -9999.25)
 _HUGE = 1e19  # larger numbers, repeated, are no measurements
 _REPEATED = {"9": 2, "8": 3, "7": 3}  # how many of a digit look made up
 _LEAST = 1.0  # what is less does not look made up
@@ -23,6 +25,11 @@ _ROUNDING = 6e-9  # of two digits with eight behind them, a little more than hal
 _FEWEST = 2  # times that a number is repeated
 _OUTERMOST = 3  # numbers at either end
 _VERY_FAR = 10.0  # ranges of the others
+# Of a number that is repeated, whatever it is: fewer others may be levels, such as those of doses,
+# and more of it a state of its own, such as no rain.
+_FEWEST_OTHERS = 10  # different numbers
+_MOST_REPEATED = 0.1  # of the values
+_STUCK_FAR = 2.0  # ranges of the others
 
 
 def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
@@ -48,23 +55,27 @@ def without_sentinels(frame: pd.DataFrame, columns: Columns) -> pd.DataFrame:
                 ConvCNPWarning,
                 stacklevel=4,
             )
-        elif not columns.missing:
-            _say_if_once(column)
+        elif columns.missing:
+            say_beyond(column, is_missing)
+        else:
+            _say_if_kept(column)
         if is_missing.any():
             changed[name] = column.where(~is_missing)
     return frame.assign(**changed) if changed else frame
 
 
-def _say_if_once(column: pd.Series) -> None:
-    """Say that a number is kept which would be read as missing if it were repeated."""
+def _say_if_kept(column: pd.Series) -> None:
+    """Say that a number is kept which is there once and looks made up, or is repeated far away."""
     if not is_numeric(column) or column.dtype.kind in "mM":
         return
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-    found = _notice(numbers, fewest=1, far=_VERY_FAR)
-    if found:
+    kept = dict.fromkeys(_notice(numbers, fewest=1, far=_VERY_FAR)[:1], "as it is there only once")
+    rows = f"of {len(column):,} rows"
+    kept |= {number: f"in {(numbers == number).sum():,} {rows}" for number in _stuck(numbers)}
+    for number, where in kept.items():
         warnings.warn(
-            f"{column.name!r}: {found[0]:g} is very far from the other values, and used like them, "
-            "as it is there only once. If it stands for a missing value, name it with missing=.",
+            f"{column.name!r}: {number:g} is very far from the other values, and used like them, "
+            f"{where}. If it stands for a missing value, name it with missing=.",
             ConvCNPWarning,
             stacklevel=5,
         )
@@ -140,6 +151,19 @@ def _notice(values: np.ndarray, fewest: int = _FEWEST, far: float = 1.0) -> list
     return found[noticed].tolist() if (noticed & is_repeated).any() else []
 
 
+def _stuck(values: np.ndarray) -> list[float]:
+    """Return the smallest or largest number if it is repeated, seldom, and far from all others."""
+    found, counts = np.unique(values[np.isfinite(values)], return_counts=True)
+    others = found[1:-1]
+    if len(others) < _FEWEST_OTHERS:
+        return []
+    far = _STUCK_FAR * (others[-1] - others[0])
+    is_far = np.array([others[0] - found[0] > far, found[-1] - others[-1] > far])
+    ends = counts[[0, -1]]
+    is_stuck = is_far & (ends >= _FEWEST) & (ends <= _MOST_REPEATED * counts.sum())
+    return found[[0, -1]][is_stuck].tolist()
+
+
 def _may_look_made_up(numbers: np.ndarray) -> np.ndarray:
     """Tell which numbers begin with one digit twice, or are limits: few, of many measurements."""
     size = np.abs(numbers)
@@ -149,7 +173,7 @@ def _may_look_made_up(numbers: np.ndarray) -> np.ndarray:
 
 
 def _looks_made_up(number: float) -> bool:
-    """Tell whether a number is one digit repeated, or a limit of what computers count with."""
+    """Tell whether a number is one digit repeated, a limit of computers, or a null of well logs."""
     digits = f"{abs(number):.10g}".replace(".", "")
     is_repeated = len(digits) >= _REPEATED.get(digits[0], np.inf) and len(set(digits)) == 1
-    return abs(number) >= _HUGE or number in _LIMITS or is_repeated
+    return abs(number) >= _HUGE or number in (*_LIMITS, *_OF_WELL_LOGS) or is_repeated

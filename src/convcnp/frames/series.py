@@ -15,6 +15,7 @@ from convcnp.frames.columns import Columns, widened
 from convcnp.frames.error_columns import errors_of
 from convcnp.frames.joined_groups import cells_of, group_column
 from convcnp.frames.kinds import numbers
+from convcnp.frames.midnights import continued, in_nearest_day, say_continued
 from convcnp.frames.names import listed
 from convcnp.frames.sentinels import without_sentinels
 from convcnp.frames.time_axis import TimeAxis
@@ -110,7 +111,10 @@ class SeriesTable:
     def of(cls, frame: pd.DataFrame, columns: Columns) -> SeriesTable:
         """Read the chosen columns; rows without a time are left out."""
         assert columns.time is not None
-        times = time_column(frame, columns.time)
+        codes, labels = grouped(frame, columns.group)
+        written = time_column(frame, columns.time)
+        times = continued(written, codes)
+        say_continued(written, times)
         axis = TimeAxis.of(times)
         x = axis.numbers(times)
         frame = without_sentinels(frame, columns)
@@ -118,7 +122,6 @@ class SeriesTable:
         error = errors_of(frame, columns, y)
         if error is not None:  # what is measured with an infinite error is not observed
             y, error = np.where(np.isinf(error), np.nan, y), np.where(np.isinf(error), 0.0, error)
-        codes, labels = _grouped(frame, columns.group)
         has_time = ~np.isnan(x) & (codes >= 0)
         if not has_time.all():
             warnings.warn(
@@ -170,7 +173,8 @@ class SeriesTable:
                     f"Expected a column {name!r} in the table of asked times, like the series', "
                     f"but it has {listed(present)}{did_you_mean(name, present)}"
                 )
-        x = self.axis.numbers(time_column(frame, self.time))
+        times = time_column(frame, self.time)
+        x = self.axis.numbers(times)
         if np.isnan(x).any():
             raise TableError(
                 f"Expected a time in every row asked for, but row {int(np.isnan(x).argmax()) + 1} "
@@ -187,9 +191,20 @@ class SeriesTable:
                     f"Expected series that are in the table, but {label!r} in {group!r} is "
                     f"not{did_you_mean(str(label), map(str, self.labels))}"
                 )
+        if self.axis.dtype.kind == "m":
+            starts = self.series.starts
+            ends = starts[codes], starts[codes + 1] - 1
+            x = in_nearest_day(times, x, *(self.series.x[end] for end in ends))
         order = np.argsort(codes, kind="stable")
         starts = np.searchsorted(codes[order], np.arange(len(self.series) + 1))
         return Ragged(x[order], starts), order
+
+    def numbers(self, times: pd.Series) -> np.ndarray:
+        """Return times asked of all series as numbers."""
+        x = self.axis.numbers(times)
+        if self.axis.dtype.kind != "m":
+            return x
+        return in_nearest_day(times, x, self.series.x.min(), self.series.x.max())
 
     def frame(self, asked: Ragged) -> pd.DataFrame:
         """Return the table that answers begin with: series, if there are several, and times."""
@@ -201,7 +216,8 @@ class SeriesTable:
         return pd.DataFrame(content)
 
 
-def _grouped(frame: pd.DataFrame, group: str | None) -> tuple[np.ndarray, pd.Index | None]:
+def grouped(frame: pd.DataFrame, group: str | None) -> tuple[np.ndarray, pd.Index | None]:
+    """Return the series of every row, by number, and their labels if a column tells them apart."""
     if group is None:
         return np.zeros(len(frame), dtype=np.int64), None
     codes, labels = pd.factorize(group_column(frame, group))

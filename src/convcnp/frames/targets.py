@@ -11,7 +11,7 @@ import pandas as pd
 from convcnp.errors import SettingError, TableError
 from convcnp.frames.containers import open_container
 from convcnp.frames.even import even_times
-from convcnp.frames.gaps import gaps_of, has_regular_rows
+from convcnp.frames.gaps import gaps_of, has_regular_rows, has_too_long_gaps
 from convcnp.frames.reading import read_table
 from convcnp.frames.series import Ragged, SeriesTable
 from convcnp.frames.steps import Step, times_ahead
@@ -105,7 +105,7 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
 
 def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:
     try:
-        first, last = table.axis.numbers(pd.Series([start, stop], name=table.time))
+        first, last = table.numbers(pd.Series([start, stop], name=table.time))
     except TableError as error:
         like = table.axis.times(table.series.x[:1])[0]
         raise TableError(
@@ -143,8 +143,8 @@ def series_targets(table: SeriesTable, at: Any = None) -> Targets:  # noqa: ANN4
             return Targets(gaps, "the times whose values are missing")
         if at is not None:
             raise TableError(
-                "Expected gaps to fill, but no value is missing, and no row of otherwise regular "
-                "ones; ask for a number of times, or for times of your own."
+                f"Expected gaps to fill, but {_why(table)}; ask for a number of times, or for "
+                "times of your own."
             )
         even = even_times(table, EVEN, at_most=True)
         many = even.lengths.max(initial=0)
@@ -174,6 +174,8 @@ def _is_range(table: SeriesTable, text: str) -> bool:
 
 def _why(table: SeriesTable) -> str:
     """Say why there are no gaps."""
+    if has_too_long_gaps(table):
+        return "the gaps between rows are too long for their usual step"
     if has_regular_rows(table):
         return "there is no gap"
     return "no value is missing and rows are irregular, so that none is known to be"
@@ -187,7 +189,7 @@ def _same_for_all(table: SeriesTable, at: Any) -> Targets:  # noqa: ANN401
     given = pd.Series(at, name=table.time).reset_index(drop=True)
     if given.empty:
         raise TableError("Expected at least one time to predict at, got none; give some.")
-    x = table.axis.numbers(given)
+    x = table.numbers(given)
     if np.isnan(x).any():
         raise TableError("Expected times to predict at, but some are missing; remove them.")
     count = len(table.series)

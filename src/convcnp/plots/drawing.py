@@ -26,6 +26,12 @@ Form = Literal["png", "svg", "pdf"]
 FORMS: tuple[Form, ...] = ("png", "svg", "pdf")
 _LONG = 1e5  # numbers along an axis: of longer ones there are fewer
 _SHORT = (-5, 15)  # powers of ten of numbers that are written whole
+_TICKS = 8  # along an axis of durations, at most
+_CLOCK_STEPS = (  # in seconds, between ticks
+    *(1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800),
+    *(3_600, 7_200, 14_400, 21_600, 43_200),
+)
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400  # seconds
 BLUE, GREEN, ORANGE, BLACK = "#2a6fbb", "#2e8b57", "#c8681c", "#222222"
 
 
@@ -120,6 +126,43 @@ def plain_numbers(axes: Axes) -> None:
         digits = len(f"{largest:.0f}") + max(0, 2 - int(np.floor(np.log10(high - low))))
         axes.locator_params(axis="x", nbins=int(np.clip(70 // digits, 2, 9)))
     axes.ticklabel_format(axis="x", useOffset=False, scilimits=_SHORT)
+
+
+def durations(axes: Axes) -> str:
+    """Write seconds along the horizontal axis as h:mm, or as days if they are many.
+
+    Returns:
+        The form in which they are written, or their unit.
+    """
+    from matplotlib.ticker import FuncFormatter, MultipleLocator
+
+    low, high = axes.get_xlim()
+    least = (high - low) / _TICKS
+    clock = next((step for step in _CLOCK_STEPS if step >= least), None)
+    if least < _CLOCK_STEPS[0] / 2 or clock is None:  # decimals of seconds, or days
+        scale, unit = (_DAY, "days") if clock is None else (1, "s")
+        power = 10 ** np.floor(np.log10(least / scale))
+        step = scale * next(n * power for n in (1, 2, 5, 10) if n * power >= least / scale)
+        written = FuncFormatter(lambda x, _: f"{x / scale:.6g}")
+    else:
+        step, unit = clock, "h:mm:ss" if clock < _MINUTE else "h:mm"
+        written = FuncFormatter(lambda x, _: _clock(x, has_seconds=unit == "h:mm:ss"))
+    axes.xaxis.set_major_locator(MultipleLocator(step))
+    axes.xaxis.set_major_formatter(written)
+    return unit
+
+
+def _clock(seconds: float, *, has_seconds: bool) -> str:
+    """Write a duration as hours, minutes and perhaps seconds.
+
+    Example:
+        >>> _clock(93_600, has_seconds=False), _clock(-90, has_seconds=True)
+        ('26:00', '-0:01:30')
+    """
+    whole = round(abs(seconds))
+    text = f"{whole // _HOUR}:{whole % _HOUR // _MINUTE:02}"
+    text += f":{whole % _MINUTE:02}" if has_seconds else ""
+    return f"-{text}" if seconds < 0 and whole else text
 
 
 def show_image(

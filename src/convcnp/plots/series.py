@@ -21,6 +21,7 @@ from convcnp.plots.drawing import (
     ORANGE,
     Form,
     as_pictures,
+    durations,
     new_figure,
     plain_numbers,
     short_dates,
@@ -72,7 +73,8 @@ def draw_series(
     shown = _with_curves(request, panels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # the answer came with them
-        bands = shown.answer((*QUANTILES, 0.5))
+        bands = _drawable(shown.answer((*QUANTILES, 0.5)), table)
+    answer = _drawable(answer, table)
     middle = _middle(bands, table.columns.values)
     pages = []
     for start in range(0, len(panels), _PANELS):
@@ -112,8 +114,20 @@ def _within(band: pd.DataFrame, table: SeriesTable, panel: _Panel) -> pd.DataFra
     """Return the rows of a band that a panel shows."""
     if panel.part is None:
         return band
-    low, high = table.axis.times(np.array([panel.part.low, panel.part.high]))
+    low, high = _times(table, np.array([panel.part.low, panel.part.high]))
     return band[(band[table.time] >= low) & (band[table.time] <= high)]
+
+
+def _times(table: SeriesTable, x: np.ndarray) -> Any:  # noqa: ANN401 - what axes take
+    """Return times as they are drawn: durations in seconds, which matplotlib would not tell."""
+    return x if table.axis.dtype.kind == "m" else table.axis.times(x)
+
+
+def _drawable(answer: pd.DataFrame, table: SeriesTable) -> pd.DataFrame:
+    """Return an answer with times as they are drawn."""
+    if table.axis.dtype.kind != "m":
+        return answer
+    return answer.assign(**{table.time: table.axis.numbers(answer[table.time])})
 
 
 def _name_marks(page: Figure, table: SeriesTable) -> None:
@@ -121,8 +135,14 @@ def _name_marks(page: Figure, table: SeriesTable) -> None:
     found, names = page.axes[0].get_legend_handles_labels()
     marks: list[Any] = [_mark(name, mark) for name, mark in zip(names, found, strict=True)]
     page.legend(marks, names, loc="outside upper right", ncols=4, frameon=False, fontsize="small")
-    if table.axis.dtype.kind != "M":  # dates name themselves
-        page.axes[-1].set_xlabel(shortened(table.time, _LONGEST_NAME), parse_math=False)
+    name = shortened(table.time, _LONGEST_NAME)
+    if table.axis.dtype.kind == "m":
+        units = [durations(axes) for axes in page.axes]
+        for axes, unit in zip(page.axes, units, strict=True):
+            if axes is page.axes[-1] or len(set(units)) > 1:
+                axes.set_xlabel(f"{name} ({unit})", parse_math=False)
+    elif table.axis.dtype.kind != "M":  # dates name themselves
+        page.axes[-1].set_xlabel(name, parse_math=False)
 
 
 def _mark(name: str, mark: Artist) -> Artist | tuple[Artist, ...]:
@@ -155,7 +175,7 @@ def _draw_panel(axes: Axes, request: SeriesRequest, panel: _Panel, answer: pd.Da
         asked, answer = asked[inside], answer[inside]
     kept = thinned(x, y)
     label = "observed" if len(kept) == len(x) else f"observed: {len(kept):,} of {len(x):,}"
-    times = table.axis.times(x[kept])
+    times = _times(table, x[kept])
     size, opacity = point_style(len(x))
     axes.plot(times, y[kept], "o", color=BLACK, ms=size, alpha=opacity, mew=0, label=label)
     if error.any():

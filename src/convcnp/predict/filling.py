@@ -15,10 +15,11 @@ from convcnp.errors import ConvCNPWarning, SettingError, TableError
 from convcnp.frames.assembled import time_column
 from convcnp.frames.gaps import missing_rows, usual_steps
 from convcnp.frames.joined_groups import group_columns
+from convcnp.frames.midnights import DAY, continued
 from convcnp.frames.names import listed
 from convcnp.frames.points import PointsTable, point_targets
 from convcnp.frames.sentinels import missing_cells
-from convcnp.frames.series import Ragged, SeriesTable
+from convcnp.frames.series import Ragged, SeriesTable, grouped
 from convcnp.frames.steps import Step
 from convcnp.frames.targets import series_targets
 from convcnp.frames.written_times import split_times
@@ -86,7 +87,7 @@ def fill(
         request: The table, asked for anything.
         max_gap: Longest gap to fill, such as 14d: from one value to the next, less a usual step.
     """
-    frame = request.container.frame
+    frame = _on_its_days(request)
     names = _filled_names(request, frame)
     longest = None if max_gap is None else _longest(request.table, max_gap)
     new = _new_rows(request.table, frame)
@@ -117,10 +118,29 @@ def fill(
     which = [", ".join(itertools.compress(names, row)) for row in wanted.tolist()]
     kept = ~is_new | wanted.any(1)
     order = np.argsort(position[kept], kind="stable")
+    whole = _as_written(whole, request)
     done = whole.assign(**content, **{_free_name(frame): which})[kept].iloc[order]
     done = done.set_axis(frame.index) if len(done) == len(frame) else done.reset_index(drop=True)
     left = int((missing & ~wanted)[~is_new].sum() + (~kept).sum())
     return Filling(request, done, int(wanted.sum()), int((kept & is_new).sum()), left)
+
+
+def _on_its_days(request: Request) -> pd.DataFrame:
+    """Return the table, its clock times that pass midnight as the time since the first one."""
+    frame, table = request.container.frame, request.table
+    if isinstance(table, PointsTable) or table.time not in frame:
+        return frame
+    times = continued(frame[table.time], grouped(frame, table.columns.group)[0])
+    return frame.assign(**{table.time: times})
+
+
+def _as_written(whole: pd.DataFrame, request: Request) -> pd.DataFrame:
+    """Put the clock times of a table back, and write those of new rows like them."""
+    frame, name = request.container.frame, request.columns.time or ""
+    if name not in frame or not (whole[name].dtype.kind == "m" != frame[name].dtype.kind):
+        return whole
+    new = split_times(frame, name, whole[name].iloc[len(frame) :] % DAY)
+    return whole.assign(**{name: pd.concat([frame[name], new[name]], ignore_index=True)})
 
 
 def _filled_names(request: Request, frame: pd.DataFrame) -> list[str]:

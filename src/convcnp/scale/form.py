@@ -14,8 +14,9 @@ from convcnp.core.bounds import ANYWHERE, Limits
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.assembled import time_column
 from convcnp.frames.columns import Columns
+from convcnp.frames.midnights import continued
 from convcnp.frames.sentinels import NONE, missing_cells
-from convcnp.frames.series import SeriesTable
+from convcnp.frames.series import SeriesTable, grouped
 from convcnp.frames.targets import TargetText
 from convcnp.frames.time_axis import TimeAxis
 from convcnp.predict.answers import QUANTILES, check_quantiles
@@ -118,6 +119,12 @@ class Form:
         """Return the columns that are needed of another table, and refuse one of another form."""
         check_form(frame, path, self.kinds, self.group, self.first)
         times = time_column(frame, self.time)
+        if continued(times, grouped(frame, self.group)[0]) is not times:
+            raise TableError(
+                "Expected times of one day, or with their dates, in many files, got clock times "
+                f"in {self.time!r} that pass midnight in {path}; write dates with them, as rows "
+                "of a series may lie in other files."
+            )
         if times.dtype.kind not in "iufmM" or self.axis.compact:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvCNPWarning)  # said of the first table
