@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import or_
 from typing import Any
 
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames.kinds import DATE, is_label
-from convcnp.frames.layout import Layout, is_number, is_value, usual_width
+from convcnp.frames.headers import is_data, names_in
+from convcnp.frames.kinds import is_label
+from convcnp.frames.layout import Layout, usual_width
 from convcnp.frames.written_numbers import read_numbers
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
@@ -31,7 +32,6 @@ _SEPARATORS = "\t;|,"  # a comma last: it is in numbers, too
 _SPACES = r"\s+"
 _TOP = 200  # lines that may stand above a table, and show how it is written
 _LONGEST_TOP = 10**6  # characters
-_LAST_REMARKS = 2  # of which one may hold names, and one units
 
 
 def read_delimited(text: str, name: str) -> pd.DataFrame:
@@ -50,7 +50,9 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
     text = top.without_others(text, name)
     first, _, rest = text.partition("\n")
     decimal = _decimal(rest, top.separator)
-    has_header = _has_header(first, rest.partition("\n")[0], top, decimal)
+    names = top.names_in(remarks[0] if remarks else "")
+    second = rest.partition("\n")[0]
+    has_header = _has_header(first, second, top, decimal, is_named=bool(names))
     options = {"sep": top.separator, "decimal": decimal, "header": 0 if has_header else None}
     frame = _without_blanks(_parsed(text, name, **options))
     torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
@@ -58,9 +60,8 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
         words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
         frame[words.columns] = words
     if not has_header:
-        count = frame.shape[1]
-        found = _names_in(remarks[0] if remarks else "", top, count)
-        frame.columns = pd.Index(found or ["time", *(f"value{i}" for i in range(1, count))])
+        is_fitting = len(names) == frame.shape[1]
+        frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
     return read_numbers(frame, decimal)
 
 
@@ -108,6 +109,17 @@ class _Top:
         above = [line for i in kept for line in lines[starts[i] : self.ends[i]]]
         return "\n".join([*above, *lines[self.ends[last] :]])
 
+    @property
+    def below(self) -> list[list[str]]:
+        """The rows below the first of the table."""
+        layout = Layout.of(self.rows, usual_width(self.rows))
+        return [row for i, row in enumerate(self.rows) if i not in layout.left_out][1:]
+
+    def names_in(self, remarks: str) -> list[str]:
+        """Return the names of columns that stand in remarks above a table, if any do."""
+        lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
+        return names_in([self.cells(line) for line in lines], usual_width(self.rows))
+
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line."""
         if self.separator == _SPACES:
@@ -138,32 +150,14 @@ def _decimal(rest: str, separator: str) -> str:
     return "," if has_commas else "."
 
 
-def _has_header(first: str, second: str, top: _Top, decimal: str) -> bool:
+def _has_header(first: str, second: str, top: _Top, decimal: str, *, is_named: bool) -> bool:
     # Where quotes tell words from numbers, a first row of quoted numbers is a header.
     is_quoted, next_is_quoted = (
         not _QUOTED.sub("", line).strip(f"{top.separator[-1]} \r") for line in (first, second)
     )
-    return (is_quoted and not next_is_quoted) or not _is_data(top.cells(first), decimal)
-
-
-def _is_data(cells: Sequence[str], decimal: str) -> bool:
-    """Tell a first row of numbers and dates from a header."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    are_numbers = [is_number(cell.replace(decimal, ".")) for cell in filled]
-    are_dates = [DATE.match(cell) is not None for cell in filled]
-    if are_dates[:1] == [True] and any(are_numbers):  # and perhaps remarks
+    if is_quoted and not next_is_quoted:
         return True
-    return bool(filled) and all(map(or_, are_numbers, are_dates))
-
-
-def _names_in(remarks: str, top: _Top, count: int) -> list[str]:
-    """Return the names of columns that one of the last remarks above a table holds, if any."""
-    lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
-    for line in lines[-_LAST_REMARKS:]:
-        names = [cell.strip() for cell in top.cells(line)]
-        if len(names) == len({*names}) == count and not any(map(is_value, names)):
-            return names
-    return []
+    return not is_data(top.cells(first), top.below, decimal, is_named=is_named)
 
 
 # --- The rows -------------------------------------------------------------------------------------
@@ -198,6 +192,14 @@ def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
             values = pd.to_numeric(rest, errors="coerce")
             changed[name] = values if (values.notna() == rest.notna()).all() else rest
     return frame.assign(**changed) if changed else frame
+
+
+def _made_up_names(frame: pd.DataFrame) -> list[str]:
+    """Return names for columns without any: the time is the first that does not hold words."""
+    are_times = [not is_label(frame[name]) for name in frame.columns]
+    time = are_times.index(True) if any(are_times) else 0
+    count = itertools.count(1)
+    return ["time" if i == time else f"value{next(count)}" for i in range(frame.shape[1])]
 
 
 def _holds_words(column: pd.Series) -> bool:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convcnp.errors import ConvCNPWarning, shortened
-from convcnp.frames.kinds import DATE
+from convcnp.frames.cells import is_nothing, is_value
 
-_CLOCK = re.compile(r"\d{1,2}:\d\d")
-_NOTHING = {"", "-", "na", "n/a", "null", "none"}  # and NaN, which is a number
 _MOST_UNITS = 3  # rows of units, and of how values were made
 _BELOW = 20  # rows that show what a column holds
 _LOGGERS = (["TOA5"], ["TOACI1"])  # what files of Campbell begin with: the station, above the names
@@ -71,26 +68,6 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
     return Counter(later).most_common(1)[0][0] if later else 0
 
 
-def is_value(cell: str) -> bool:
-    """Tell whether a cell holds a number, a date or a clock time, rather than a name.
-
-    Example:
-        >>> [is_value(cell) for cell in ("1,5", "31.1.2020 10:00", "Deg C", "")]
-        [True, True, False, False]
-    """
-    cell = cell.strip()
-    return is_number(cell.replace(",", ".", 1)) or bool(DATE.match(cell) or _CLOCK.match(cell))
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a text is a number, and no name that Python would take for one: 123_456."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
-
-
 def _start(rows: Sequence[Sequence[str]], width: int) -> int:
     """Return the first row that is as wide as the table, if it holds names; else nothing is told.
 
@@ -120,8 +97,8 @@ def _are_units(rows: Sequence[Sequence[str]], width: int) -> bool:
     below = [row for row in rows[1 : 1 + _BELOW] if len(row) == width and any(map(is_value, row))]
     is_above_values = False
     for i, cell in enumerate(rows[0]):
-        cells = [row[i] for row in below if row[i].strip().lower() not in _NOTHING]
-        if cell.strip().lower() in _NOTHING:
+        cells = [row[i] for row in below if not is_nothing(row[i])]
+        if is_nothing(cell):
             continue
         if cell in cells:
             return False
