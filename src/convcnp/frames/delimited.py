@@ -17,6 +17,7 @@ from convcnp.errors import TableError
 from convcnp.frames.headers import is_data, names_in
 from convcnp.frames.kinds import is_label
 from convcnp.frames.layout import Layout, usual_width
+from convcnp.frames.padded import has_padded_cells, is_padded
 from convcnp.frames.written_numbers import read_numbers
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
@@ -53,16 +54,22 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
     names = top.names_in(remarks[0] if remarks else "")
     second = rest.partition("\n")[0]
     has_header = _has_header(first, second, top, decimal, is_named=bool(names))
-    options = {"sep": top.separator, "decimal": decimal, "header": 0 if has_header else None}
+    options: dict[str, Any] = {
+        "sep": top.separator,
+        "decimal": decimal,
+        "header": 0 if has_header else None,
+    }
     frame = _without_blanks(_parsed(text, name, **options))
     torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
     if torn:  # among words, NA is one: a country, or initials
         words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
         frame[words.columns] = words
+    names_in_digits = _padded(text, name, frame, options)
     if not has_header:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
-    return read_numbers(frame, decimal)
+    frame = read_numbers(frame, decimal)
+    return frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
 
 
 # --- The first lines ------------------------------------------------------------------------------
@@ -179,6 +186,24 @@ def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
             f"Expected rows of equal length in {name}, but it cannot be read as a table "
             f"({first_line(error)}); check the separator and quotes."
         ) from error
+
+
+def _padded(
+    text: str, name: str, frame: pd.DataFrame, options: dict[str, Any]
+) -> dict[int, pd.Series]:
+    """Return the columns that hold whole numbers with zeros in front as text, by their places."""
+    whole = [i for i, c in enumerate(frame.columns) if _holds_whole_numbers(frame[c])]
+    if not whole or not has_padded_cells(text, options["sep"]):
+        return {}
+    texts = _parsed(text, name, usecols=whole, dtype=str, **options)
+    stripped = {i: texts.iloc[:, k].str.strip().replace("", None) for k, i in enumerate(whole)}
+    return {i: column for i, column in stripped.items() if is_padded(column)}
+
+
+def _holds_whole_numbers(column: pd.Series) -> bool:
+    is_number = pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "b"
+    is_whole = is_number and column.notna().any() and (column.dropna() % 1 == 0).all()
+    return bool(is_whole)
 
 
 def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import is_compact_clock, parts_of, role_in
 from convcnp.frames.compact import holds_compact_dates, number_format
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates
+from convcnp.frames.padded import padded_like
 from convcnp.frames.time_axis import is_day_first
 
 _SOME = 50  # texts that show how others are written
@@ -41,10 +42,13 @@ def split_times(
     """Return the columns that hold these times in a table: the time itself, or its parts."""
     parts = parts_of(frame, name)
     if not parts:
-        return {name: _written_like(frame[name], times)}
+        return {name: padded_like(frame[name], _written_like(frame[name], times))}
     roles = {part: role_in(frame[part]) for part in parts}
     years = times.dt.isocalendar().year if "week" in roles.values() else times.dt.year
-    return {part: _part(frame[part], role, times, years) for part, role in roles.items()}
+    return {
+        part: padded_like(frame[part], _part(frame[part], role, times, years))
+        for part, role in roles.items()
+    }
 
 
 def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
