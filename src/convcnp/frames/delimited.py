@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from convcnp.errors import TableError
+from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
 from convcnp.frames.headers import is_data, names_in
 from convcnp.frames.kinds import is_label
 from convcnp.frames.layout import Layout, usual_width
@@ -48,7 +49,7 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
     remarks = _PREAMBLE.match(text)
     text = _PREAMBLE.sub("", text)
     top = _Top.of(text, name, told[1] if told else None)
-    text = top.without_others(text, name)
+    text = top.without_footer(top.without_others(text, name), name)
     first, _, rest = text.partition("\n")
     decimal = _decimal(rest, top.separator)
     names = top.names_in(remarks[0] if remarks else "")
@@ -88,12 +89,11 @@ class _Top:
         lines = text[:_LONGEST_TOP].splitlines(keepends=True)[:_TOP]
         separator = told or _separator(lines)
         if separator == _SPACES:
-            filled = [i for i, line in enumerate(lines) if line.strip()]
-            return cls(separator, [lines[i].split() for i in filled], [i + 1 for i in filled])
+            return cls(separator, [line.split() for line in lines], [*range(1, len(lines) + 1)])
         found: list[tuple[list[str], int]] = []
         try:
             reader = csv.reader(lines, delimiter=separator)
-            found.extend((row, reader.line_num) for row in reader if row)
+            found.extend((row, reader.line_num) for row in reader)
         except csv.Error as error:
             if found:  # of rows, cells may be of any length
                 return cls(separator, [row for row, _ in found], [end for _, end in found])
@@ -120,7 +120,18 @@ class _Top:
     def below(self) -> list[list[str]]:
         """The rows below the first of the table."""
         layout = Layout.of(self.rows, usual_width(self.rows))
-        return [row for i, row in enumerate(self.rows) if i not in layout.left_out][1:]
+        return [row for i, row in enumerate(self.rows) if i not in layout.left_out and row][1:]
+
+    def without_footer(self, text: str, name: str) -> str:
+        """Return a text without remarks below its table."""
+        lines = text[-_LONGEST_TOP:].rstrip("\n").split("\n")[1:][-BOTTOM:]
+        whole = itertools.takewhile(_may_be_a_row, reversed(lines))
+        last = [self.cells(line) for line in whole][::-1]
+        count = footer_rows(self.below, last)
+        if not count:
+            return text
+        say_footer(last[-count:], name)
+        return text.rstrip("\n").rsplit("\n", count)[0] + "\n"
 
     def names_in(self, remarks: str) -> list[str]:
         """Return the names of columns that stand in remarks above a table, if any do."""
@@ -132,6 +143,11 @@ class _Top:
         if self.separator == _SPACES:
             return line.split()
         return next(csv.reader([line], delimiter=self.separator), [])
+
+
+def _may_be_a_row(line: str) -> bool:
+    """Tell whether a line is short, and no part of a cell of several lines."""
+    return line.count('"') % 2 == 0 and len(line) < csv.field_size_limit()
 
 
 def _separator(lines: Sequence[str]) -> str:

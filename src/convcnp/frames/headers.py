@@ -45,6 +45,19 @@ def is_data(
         >>> is_data(["day", "2019", "2020"], [["1", "5.5", "5.0"], ["2", "5.2", "4.5"]])
         False
     """
+    told = told_data(first, below, decimal)
+    if told is not None or is_named:
+        return told is not False
+    numbers = [float(cell) for cell in _points(first, decimal) if is_number(cell)]
+    seems_data = not _may_be_names(numbers)
+    _say(first, seems_data)
+    return seems_data
+
+
+def told_data(
+    first: Sequence[str], below: Sequence[Sequence[str]], decimal: str = "."
+) -> bool | None:
+    """Tell whether a first row is data rather than a header; nothing is told if in doubt."""
     if not any(map(is_value, first)):
         return False
     kinds = [usual_kind([cell], decimal) for cell in first]
@@ -56,29 +69,25 @@ def is_data(
     rows = [row for row in below if len(row) == len(first) and [*row] != [*first]]
     columns = [[row[i] for row in rows] for i in range(len(first))]
     usual = [usual_kind(cells, decimal) for cells in columns]
-    are_alike = [kind == other for kind, other in zip(kinds, usual, strict=True)]
     of_values = [i for i, kind in enumerate(usual) if kinds[i] and kind not in ("word", "")]
-    if not of_values or not all(are_alike[i] for i in of_values):
+    if not of_values or any(kinds[i] != usual[i] for i in of_values):
         return False
     words = [i for i, kind in enumerate(kinds) if kind == "word"]
     if any(usual[i] != "number" for i in of_values) or any(first[i] in columns[i] for i in words):
         return True  # no name is met again in the column that it names
-    numbers = [_as_number(first[i], decimal) for i in of_values]
-    later = [_as_number(row[i], decimal) for row in rows for i in of_values if is_value(row[i])]
-    if _are_years(numbers) and not _are_years(later):
-        return False
-    if is_named:
-        return True
-    seems_data = not _may_be_names(numbers)
-    _say(first, seems_data)
-    return seems_data
+    later = [cell for i in of_values for cell in columns[i]]
+    are_years = _are_years([first[i] for i in of_values], decimal) and not _are_years(
+        later, decimal
+    )
+    return False if are_years else None
 
 
-def _as_number(cell: str, decimal: str) -> float:
-    return float(cell.strip().replace(decimal, ".")) if is_number(cell.replace(decimal, ".")) else 0
+def _points(cells: Sequence[str], decimal: str) -> list[str]:
+    return [cell.strip().replace(decimal, ".") for cell in cells]
 
 
-def _are_years(numbers: Sequence[float]) -> bool:
+def _are_years(cells: Sequence[str], decimal: str) -> bool:
+    numbers = [float(cell) for cell in _points(cells, decimal) if is_number(cell)]
     return all(number % 1 == 0 and _YEARS[0] <= number <= _YEARS[1] for number in numbers)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convcnp.errors import ConvCNPWarning, shortened
-from convcnp.frames.cells import is_nothing, is_value
+from convcnp.frames.cells import is_nothing, is_value, usual_kind
+from convcnp.frames.headers import told_data
 
 _MOST_UNITS = 3  # rows of units, and of how values were made
 _BELOW = 20  # rows that show what a column holds
@@ -36,13 +37,13 @@ class Layout:
     def of(cls, rows: Sequence[Sequence[str]], width: int) -> Layout:
         """Find the header among rows, of which those of the table have so many cells."""
         start = _start(rows, width)
-        below = rows[start + 1 :]
         if not rows or any(map(is_value, rows[start])):
             return cls(start)
+        below = [i for i in range(start + 1, len(rows)) if rows[i]]
         count = 0
-        while count < _MOST_UNITS and _are_units(below[count:], width):
+        while count < _MOST_UNITS and _are_units([rows[i] for i in below[count:]], width):
             count += 1
-        return cls(start, tuple(range(start + 1, start + 1 + count)))
+        return cls(start, tuple(below[:count]))
 
     @property
     def left_out(self) -> list[int]:
@@ -64,6 +65,7 @@ class Layout:
 
 def usual_width(rows: Sequence[Sequence[str]]) -> int:
     """Return how many cells most of the later rows have, which are below all titles."""
+    rows = [row for row in rows if row]  # without blank lines
     later = [len(row) for row in rows[len(rows) // 2 :]]
     return Counter(later).most_common(1)[0][0] if later else 0
 
@@ -76,11 +78,40 @@ def _start(rows: Sequence[Sequence[str]], width: int) -> int:
     """
     if len(rows) > 1 and rows[0][:1] in _LOGGERS:
         return 1
+    apart = _below_blank_row(rows, width)
+    if apart is not None:
+        return apart
     wide = [i for i, row in enumerate(rows) if len(row) == width]
     below = next((i for i in wide if not _is_title(rows[i])), None)
     if below is not None and rows[below][0].strip() and not any(map(is_value, rows[below])):
         return below
     return 0 if not wide or any(map(is_value, rows[wide[0]])) else wide[0]
+
+
+def _below_blank_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
+    """Return the row of names below the last blank row above a table, if there is one."""
+    blank = [i for i, row in enumerate(rows) if not any(cell.strip() for cell in row)]
+    later = [row for row in rows[len(rows) // 2 :] if len(row) == width]
+    kinds = [usual_kind([row[i] for row in later]) for i in range(width)]
+    of_values = [i for i, kind in enumerate(kinds) if kind not in ("word", "")]
+    for start in [i + 1 for i in reversed(blank) if i + 1 < len(rows) and i + 1 not in blank]:
+        names, titles = rows[start], [row for row in rows[:start] if any(row)]
+        if len(names) != width or not of_values or _is_title(names):
+            continue
+        if len(titles) == 1 and len(titles[0]) == width and all(titles[0]):
+            continue  # names, perhaps above units
+        if any(_holds(row, kinds, of_values) for row in titles if len(row) == width):
+            continue  # a blank row within the table
+        is_header = told_data(names, rows[start + 1 :]) is False
+        if is_header and any(names[i].strip() for i in of_values):
+            return start
+    return None
+
+
+def _holds(row: Sequence[str], kinds: Sequence[str], of_values: Sequence[int]) -> bool:
+    """Tell whether a row holds values where the rows of the table do."""
+    found = [(usual_kind([row[i]]), kinds[i]) for i in of_values]
+    return any(kind for kind, _ in found) and all(kind in (other, "") for kind, other in found)
 
 
 def _is_title(row: Sequence[str]) -> bool:
