@@ -58,3 +58,22 @@ def test_quarters_before_years_and_weeks_are_dates():
     weeks = pd.Series(["2020-W01", "2020-W53"])
     assert is_date(weeks)
     assert parsed_dates(weeks).tolist() == list(pd.to_datetime(["2019-12-30", "2020-12-28"]))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    ["Jan-18|Sept.'19", "Q1 2020|Q4-2020", "2020-W05|2020W53", "2020-031|2020-366", "31:01:2020"],
+)
+def test_one_bad_cell_leaves_the_other_dates_as_they_are(forms):
+    texts = forms.split("|")
+    good = parsed_dates(pd.Series(texts))
+    assert good.notna().all()
+    mixed = parsed_dates(pd.Series([*texts, "Total", None]))
+    assert mixed.tolist()[: len(texts)] == good.tolist()
+    assert mixed.isna().tolist()[len(texts) :] == [True, True]
+
+
+def test_dates_of_several_forms_are_read_each_in_its_own():
+    found = parsed_dates(pd.Series(["Jan-58", "2020-W01", "1 Feb 2020", "2020-031"]))
+    expected = ["1958-01-01", "2019-12-30", "2020-02-01", "2020-01-31"]
+    assert found.tolist() == list(map(pd.Timestamp, expected))

@@ -15,14 +15,23 @@ _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
 # What dates look like; the parser takes labels such as T1 or 10m for times of today.
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_MONTH_BEGINS, _MONTH_ENDS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", r"[a-z]*\.?"
+_MONTH = rf"(?:{_MONTH_BEGINS}){_MONTH_ENDS}"
 _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_SHORT_MONTH = re.compile(rf"({_MONTH_BEGINS}){_MONTH_ENDS}[-']+(\d\d)", re.IGNORECASE)  # Jan-19
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
 _ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
+# What pandas does not read, how it is written instead, and read, if it is no date yet.
+_REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
+    _SHORT_MONTH: (r"\1-\2", "%b-%y"),
+    _LATE_YEAR: (r"\2\1", ""),
+    _ISO_WEEK: (r"\1-W\2-1", "%G-W%V-%u"),
+    _COLONS: (r"\3-\2-\1", ""),
+    _ORDINAL: (r"\1-\2", "%Y-%j"),
+}
 _DATED = re.compile(
     "|".join(
         (
@@ -161,12 +170,8 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
-    texts = column.astype("string")
-    if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
-        parts = texts.str.strip().str.extract(_SHORT_MONTH)
-        months = pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
-        return _in_its_century(months, texts)
-    texts = _as_pandas_writes(texts)
+    written = column.astype("string")
+    texts = _as_pandas_writes(written)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -182,23 +187,23 @@ def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():
                 break
-    return _in_its_century(best, texts)
+    return _in_its_century(best, written)
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
-    """Put years first, weeks as their first day, and numbers of days as dates."""
-    stripped = texts.str.strip()
-    if stripped.dropna().str.fullmatch(_LATE_YEAR).all():
-        return stripped.str.replace(_LATE_YEAR, r"\2\1", regex=True)
-    if stripped.dropna().str.fullmatch(_ISO_WEEK).all():
-        weeks = stripped.str.replace(_ISO_WEEK, r"\1-W\2-1", regex=True)
-        days = pd.to_datetime(weeks, format="%G-W%V-%u", errors="coerce")
-        return days.dt.strftime("%Y-%m-%d").astype("string")
-    if stripped.dropna().str.fullmatch(_COLONS).all():
-        return stripped.str.replace(_COLONS, r"\3-\2-\1", regex=True)
-    if stripped.dropna().str.fullmatch(_ORDINAL).all():
-        days = pd.to_datetime(stripped, format="%Y-%j", errors="coerce")
-        return days.dt.strftime("%Y-%m-%d").astype("string")
+    """Put years first, weeks as their first day, and numbers of days as dates, cell by cell."""
+    texts = texts.str.strip()
+    for form, (way, read) in _REWRITTEN.items():
+        is_so = texts.str.fullmatch(form).fillna(False).astype(bool)
+        if not is_so.any():
+            continue
+        changed = texts[is_so].str.replace(form, way, regex=True)
+        if read:
+            days = pd.to_datetime(changed, format=read, errors="coerce")
+            changed = days.dt.strftime("%Y-%m-%d").astype("string")
+        texts = texts.where(~is_so, changed)
+        if is_so.all():
+            break
     return texts
 
 
