@@ -60,7 +60,7 @@ _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 def is_numeric(column: pd.Series) -> bool:
     """Tell whether a column holds numbers, or texts that are."""
-    if _is_flag(column) or column.dtype.kind in "mM":
+    if is_true_or_false(column) or column.dtype.kind in "mM":
         return False
     if pd.api.types.is_numeric_dtype(column) or column.isna().all():
         return True
@@ -95,11 +95,16 @@ def is_label(column: pd.Series) -> bool:
 
 
 def _is_text(column: pd.Series) -> bool:
-    return not (is_numeric(column) or _is_flag(column) or column.dtype.kind in "mM")
+    return not (is_numeric(column) or is_true_or_false(column) or column.dtype.kind in "mM")
 
 
-def _is_flag(column: pd.Series) -> bool:
-    """Tell whether a column holds true and false, of which some may be missing."""
+def is_true_or_false(column: pd.Series) -> bool:
+    """Tell whether a column holds true and false, of which some may be missing.
+
+    Example:
+        >>> is_true_or_false(pd.Series([True, None])), is_true_or_false(pd.Series([0, 1]))
+        (True, False)
+    """
     if column.dtype != object:
         return bool(pd.api.types.is_bool_dtype(column))
     cells = column.dropna()
