@@ -24,6 +24,8 @@ _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
 _ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
+_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708 ?(\d{1,2})\u65e5(.*)")  # year, month, day
+_MONTH_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708")
 # What pandas does not read, how it is written instead, and read, if it is no date yet.
 _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _SHORT_MONTH: (r"\1-\2", "%b-%y"),
@@ -31,7 +33,10 @@ _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _ISO_WEEK: (r"\1-W\2-1", "%G-W%V-%u"),
     _COLONS: (r"\3-\2-\1", ""),
     _ORDINAL: (r"\1-\2", "%Y-%j"),
+    _SIGNS: (r"\1-\2-\3\4", ""),
+    _MONTH_SIGNS: (r"\1-\2", ""),
 }
+_ANY_REWRITTEN = re.compile("|".join(form.pattern for form in _REWRITTEN), re.IGNORECASE)
 _DATED = re.compile(
     "|".join(
         (
@@ -44,6 +49,8 @@ _DATED = re.compile(
             _COLONS.pattern,
             _SHORT_MONTH.pattern,
             _LATE_YEAR.pattern,
+            _SIGNS.pattern,
+            _MONTH_SIGNS.pattern,
         )
     ),
     re.IGNORECASE,
@@ -198,6 +205,8 @@ def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
     """Put years first, weeks as their first day, and numbers of days as dates, cell by cell."""
     texts = texts.str.strip()
+    if not texts.str.fullmatch(_ANY_REWRITTEN).any():
+        return texts
     for form, (way, read) in _REWRITTEN.items():
         is_so = texts.str.fullmatch(form).fillna(False).astype(bool)
         if not is_so.any():
