@@ -90,3 +90,7 @@ def test_without_names_the_time_is_the_first_column_that_holds_no_words():
     frame = read_delimited("A1,20200101,TMAX,50,\nA1,20200102,TMAX,51,\n", "t.csv")
     assert list(frame) == ["value1", "time", "value2", "value3", "value4"]
     assert frame["value3"].tolist() == [50, 51]
+
+
+def test_cells_of_spaces_are_missing_in_tables_without_names_as_well():
+    assert read_delimited('1,"2"\n2,"  "\n', "t.csv")["value1"].isna().tolist() == [False, True]

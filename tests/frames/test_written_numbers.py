@@ -99,3 +99,7 @@ def test_few_numbers_among_words_stay_words():
 def test_identifiers_keep_their_zeros_beside_dashes():
     with pytest.warns(ConvCNPWarning, match="'-' as missing"):
         assert read("007", "-", "012")[::2] == ["007", "012"]
+
+
+def test_digits_of_other_scripts_are_words():
+    assert read("\u0661", "\u0662") == ["\u0661", "\u0662"]

@@ -224,15 +224,14 @@ def _holds_whole_numbers(column: pd.Series) -> bool:
 
 def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table in which cells of spaces alone, which quotes keep, are missing."""
-    changed = {}
     for name in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
         column = frame[name]
         is_blank = column.astype("string").str.fullmatch(r"\s*").fillna(False).astype(bool)
         if is_blank.any():
             rest = column.mask(is_blank)
             values = pd.to_numeric(rest, errors="coerce")
-            changed[name] = values if (values.notna() == rest.notna()).all() else rest
-    return frame.assign(**changed) if changed else frame
+            frame[name] = values if (values.notna() == rest.notna()).all() else rest
+    return frame
 
 
 def _made_up_names(frame: pd.DataFrame) -> list[str]:

@@ -109,7 +109,7 @@ def begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
     time = keys.iloc[:, 0]
     if keys.shape[1] > 1 or time.dtype.kind not in "iuf":
         return False
-    is_start = (labels != labels.shift()).to_numpy()
+    is_start = (labels != labels.shift()).fillna(True).to_numpy(dtype=bool)  # as text: NA at first
     back = time.diff().to_numpy() < 0
     starts = is_start[1:]
     is_stacked = is_start.sum() == labels.nunique() > 1 and not back[1:][~starts].any()

@@ -6,8 +6,8 @@ import re
 
 import pandas as pd
 
-_DIGITS = r"\d+"
-_PADDED = r"0\d+"
+_DIGITS = r"[0-9]+"
+_PADDED = r"0[0-9]+"
 
 
 def has_padded_cells(text: str, separator: str) -> bool:

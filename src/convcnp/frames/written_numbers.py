@@ -13,7 +13,7 @@ _MOST = 0.5  # of the cells: the others are stray words, and complained about wh
 _SOME = 20  # cells that show that a column holds words
 _NOTHING = ("-", "--", "—", "\u2013", ".", "..", "...", "?", "*")
 _MONEY = r"[$\u20ac\u00a3\u00a5]"
-_WITH_COMMA = r"[-+]?\d+,\d*"
+_WITH_COMMA = r"[-+]?[0-9]+,[0-9]*"
 _GROUPS = {".": r"[, '\u00a0\u202f\u2019]", ",": r"[. '\u00a0\u202f\u2019]"}  # by decimal sign
 _IN_BRACKETS = r"\((.*)\)"  # as accounts write what is negative
 
@@ -60,7 +60,7 @@ def _read(name: str, texts: pd.Series, decimal: str) -> pd.Series | None:
 def _plain(some: pd.Series, decimal: str) -> pd.Series | None:
     """Return those texts that are numbers, written as computers do, if most are."""
     group = _GROUPS[decimal]
-    digits = rf"(?:\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:\{decimal}\d*)?"
+    digits = rf"(?:[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:\{decimal}[0-9]*)?"
     behind = rf"(?: ?{_MONEY})?(?: ?%)?"
     signed = rf"[-+]?{_MONEY}? ?[-+]?{digits}{behind}"
     number = rf"{signed}|{_MONEY}? ?\({_MONEY}? ?{digits}{behind}\){behind}"
