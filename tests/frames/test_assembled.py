@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames.assembled import has_time, joined_name, role_of, time_column
+from convcnp.frames.assembled import has_time, is_part, joined_name, role_of, time_column
 from convcnp.frames.written_times import split_times
 
 FRAMES = {
@@ -34,6 +34,14 @@ FRAMES = {
         {"year": [2020] * 2, "month": [1] * 2, "day": [1, 1], "hour": [0, 13], "min": [2, 70]},
         ["2020-01-01 00:00", "2020-01-01 13:00"],
     ),
+    "Jahr+Monat+Tag": (
+        {"Jahr": [2020, 2020], "Monat": [2, 3], "Tag": [29, 1]},
+        ["2020-02-29", "2020-03-01"],
+    ),
+    "A\u00f1o+Mes": ({"A\u00f1o": [1999, 2000], "Mes": [12, 1]}, ["1999-12-01", "2000-01-01"]),
+    "ann\u00e9e+mois": ({"ann\u00e9e": [1999], "mois": [12]}, ["1999-12-01"]),
+    "anno+mese+giorno": ({"anno": [1999], "mese": [12], "giorno": [5]}, ["1999-12-05"]),
+    "ANO+MES+DIA": ({"ANO": [1999], "MES": [12], "DIA": [5]}, ["1999-12-05"]),
     "dteday+hr": (
         {"dteday": ["2011-01-01"] * 2, "hr": [0, 1]},
         ["2011-01-01 00:00", "2011-01-01 01:00"],
@@ -61,6 +69,31 @@ def test_parts_are_found_and_put_together_and_taken_apart(name):
     assert list(parts) == name.split("+")
     again = time_column(parts, name)
     assert again.tolist() == found.tolist()
+
+
+@pytest.mark.parametrize(
+    ("parts", "read"),
+    [
+        ({"a": [2019, 2020], "b": [12, 1]}, ["year", "month"]),
+        ({"a": [30, 31], "b": [12, 1], "c": [2019, 2020]}, ["day", "month", "year"]),
+        ({"year": [2020] * 2, "b": [7, 7], "c": [1, 2], "d": [0, 23]}, ["month", "day", "hour"]),
+        ({"day": ["2020-01-01"] * 2, "b": [1, 23]}, ["hour"]),
+    ],
+)
+def test_parts_that_are_named_as_such_are_told_by_their_numbers_and_said(parts, read):
+    frame, name = pd.DataFrame(parts), "+".join(parts)
+    assert joined_name(frame, list(frame), [c for c in frame if c == "day"]) is None
+    with pytest.warns(ConvCNPWarning, match="is read as the") as said:
+        times = time_column(frame, name)
+    words = [str(warning.message).split(" is read as the ")[1].split(",")[0] for warning in said]
+    assert words == read
+    again = pd.DataFrame(split_times(frame, name, times))
+    assert again.to_dict("list") == frame.to_dict("list")
+
+
+def test_a_name_that_may_mean_something_else_is_a_part_beside_others_alone():
+    assert not is_part(pd.Series([5, 12], name="dia"))
+    assert is_part(pd.Series([5, 12], name="Giorno"))
 
 
 def test_years_of_two_digits_get_their_century():

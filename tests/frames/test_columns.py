@@ -75,8 +75,6 @@ COLUMNS = {
         ("date v seen", "date", ("v",), None),
         ("v since w", "since", ("v", "w"), None),
         ("time v since", "time", ("v",), None),
-        ("date v holiday", "date", ("v",), None),
-        ("date v on", "date", ("v",), None),
         ("probe t v", "t", ("v",), "probe"),
         ("mode t w", "t", ("w",), "mode"),
         ("when v", "when", ("v",), None),

@@ -76,3 +76,21 @@ def test_a_separator_that_all_rows_share_goes_before_one_in_a_title():
 def test_cells_of_rows_may_be_of_any_length():
     text = f"t,v,note\n0,1.5,{'x' * 200_000}\n1,2.5,y\n"
     assert read_delimited(text, "t.csv")["v"].tolist() == [1.5, 2.5]
+
+
+@pytest.mark.parametrize(("separator", "sign"), [(" ", "#"), (",", "# "), ("\t", "#")])
+def test_names_in_a_remark_are_those_of_a_table_with_words(separator, sign):
+    rows = [["time", "flux", "band"], ["1", "5.0", "g"], ["2", "5.5", "r"], ["3", "5.2", "i"]]
+    text = sign + "\n".join(map(separator.join, rows))
+    frame = read_delimited(text, "t.dat")
+    assert frame.to_dict("list") == {"time": [1, 2, 3], "flux": [5.0, 5.5, 5.2], "band": [*"gri"]}
+
+
+def test_without_names_the_time_is_the_first_column_that_holds_no_words():
+    frame = read_delimited("A1,20200101,TMAX,50,\nA1,20200102,TMAX,51,\n", "t.csv")
+    assert list(frame) == ["value1", "time", "value2", "value3", "value4"]
+    assert frame["value3"].tolist() == [50, 51]
+
+
+def test_cells_of_spaces_are_missing_in_tables_without_names_as_well():
+    assert read_delimited('1,"2"\n2,"  "\n', "t.csv")["value1"].isna().tolist() == [False, True]

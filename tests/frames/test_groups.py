@@ -6,7 +6,7 @@ import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.columns import Columns, choose_columns
-from convcnp.frames.groups import guess_group
+from convcnp.frames.groups import guess_group, tells_apart
 
 DAYS = pd.date_range("2012-01-01", periods=12)
 IGNORED = "hold.? words that do not tell series apart"
@@ -155,3 +155,9 @@ def test_two_columns_that_tell_series_apart_together_are_named():
         choose_columns(stations().rename(columns={"station_id": "where"}))
     assert "('where' may do so)" in str(refused.value)
     assert "time= (" not in str(refused.value)  # temperatures are no times
+
+
+def test_names_as_text_tell_apart_series_that_stand_below_each_other():
+    keys = pd.DataFrame({"t": [1.0, 2.0, 3.0, 1.5, 2.5]})
+    assert tells_apart(pd.Series([*"aaabb"], dtype="string"), keys)
+    assert not tells_apart(pd.Series([*"aabab"], dtype="string"), keys)

@@ -17,7 +17,7 @@ from convcnp.frames.kinds import (
 DATES = """2020-01-31|2020/1/5|20200201T00|2020-02-13 00:00|2020-01|1 Feb 2020|5-Feb-20|Feb 5, 2020|
 February 5 2020|01/02/2020|1.2.20|Jan-19|Jan. 01, 19|Jan 2019|Mon, 5 Jan 2020|2020Q1|
 2020-02-13T00:00Z|13/02/2020 10:00|5th March 2020|2020 Jan 5|Wed Jan 01 2020|1500-07-01|
-01/2020|2020-031|31:01:2020"""
+01/2020|2020-031|31:01:2020|2024\u5e7403\u670801\u65e5 12:00|2024\u5e743\u6708"""
 LABELS = """T1|M1|1A|10m|1-2|T1001|at 1001|1001-1|1001/7|M-2001|1.2.3|well 2020|marsh 5|
 may|20-Jan|north"""
 CLOCKS = """12:30|0:00:10|2:15 PM|12:00 a.m.|0 days 00:00:00|-1 days +23:00:00.5|3 days"""
@@ -58,3 +58,29 @@ def test_quarters_before_years_and_weeks_are_dates():
     weeks = pd.Series(["2020-W01", "2020-W53"])
     assert is_date(weeks)
     assert parsed_dates(weeks).tolist() == list(pd.to_datetime(["2019-12-30", "2020-12-28"]))
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "Jan-18|Sept.'19",
+        "Q1 2020|Q4-2020",
+        "2020-W05|2020W53",
+        "2020-031|2020-366",
+        "31:01:2020",
+        "2024\u5e7403\u670801\u65e5 12:00|2024\u5e743\u6708",
+    ],
+)
+def test_one_bad_cell_leaves_the_other_dates_as_they_are(forms):
+    texts = forms.split("|")
+    good = parsed_dates(pd.Series(texts))
+    assert good.notna().all()
+    mixed = parsed_dates(pd.Series([*texts, "Total", None]))
+    assert mixed.tolist()[: len(texts)] == good.tolist()
+    assert mixed.isna().tolist()[len(texts) :] == [True, True]
+
+
+def test_dates_of_several_forms_are_read_each_in_its_own():
+    found = parsed_dates(pd.Series(["Jan-58", "2020-W01", "1 Feb 2020", "2020-031"]))
+    expected = ["1958-01-01", "2019-12-30", "2020-02-01", "2020-01-31"]
+    assert found.tolist() == list(map(pd.Timestamp, expected))

@@ -70,3 +70,24 @@ def test_a_title_and_units_of_a_sheet_are_left_out():
         frame = parse_table(book.getvalue(), "t.xlsx").frame
     assert list(frame) == ["date", "temp"]
     assert (frame["date"].dtype.kind, frame["temp"].sum()) == ("M", 12.0)
+
+
+YEARS = ["1990", "1991", "1992"]
+LAND = [["Chad", "TCD", "1.5", "2.5", "3.5"], ["Peru", "PER", "1", "", "2"]] * 2
+
+
+@pytest.mark.parametrize("blank", [[], ["", "", ""]])
+def test_titles_end_with_a_blank_row_although_they_hold_dates_and_names_are_years(blank):
+    titles = [["Source", "World", ""], blank, ["Updated", "2024-05-30", ""], blank]
+    series = [["Year", "CO2", ""], ["1990", "3.0", ""], ["1991", "3.1", ""]]
+    assert Layout.of([*titles, *series], width=3) == Layout(4)
+    assert Layout.of([*titles, ["land", "code", *YEARS], *LAND], width=5) == Layout(4)
+
+
+def test_a_blank_row_below_the_names_or_among_the_rows_is_none_below_titles():
+    names = ["day", "level"]
+    assert Layout.of([names, [], *DATA], width=2) == Layout()
+    assert Layout.of([names, [], ["d", "m"], *DATA], width=2) == Layout(0, (2,))
+    assert Layout.of([names, *DATA, [], ["day", "flow"], *DATA], width=2) == Layout()
+    spaced = [row for data in DATA for row in (data, [])]
+    assert Layout.of([names, [], *spaced], usual_width([names, [], *spaced])) == Layout()

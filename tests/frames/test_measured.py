@@ -24,6 +24,17 @@ def test_flags_and_places_are_no_values_and_said():
     assert named.values == ("temp_qc",)
 
 
+@pytest.mark.parametrize("cells", [[True, False] * 4, [True, None] * 4, [False] * 8])
+def test_true_and_false_are_no_values_unless_they_are_named_and_said(cells):
+    frame = pd.DataFrame({"time": HOURS, "raining": cells, "temp": np.arange(8.0)})
+    with pytest.warns(ConvCNPWarning, match=r"no measurements: true or false \('raining'\); name"):
+        assert choose_columns(frame) == Columns(("temp",), time="time")
+    assert choose_columns(frame, Columns.named(value="raining")).values == ("raining",)
+    beside = frame.assign(temp_qc=[0, 1] * 4).drop(columns="temp")
+    with pytest.warns(ConvCNPWarning, match=r"no measurements: true or false \('raining'\); name"):
+        assert choose_columns(beside).values == ("temp_qc",)
+
+
 def test_other_ways_to_write_the_time_are_no_values():
     months = pd.DataFrame({"year": 2020, "month": range(1, 9), "v": np.arange(8.0)})
     others = months.assign(decimal=2020 + np.arange(8) / 12, day=20200101 + 100 * np.arange(8))

@@ -92,3 +92,13 @@ def test_rows_of_points_have_both_inputs():
     rows = Rows.of(frame, Columns(("depth",), inputs=("east", "north")))
     assert (rows.x.shape, rows.y.shape, rows.labels) == ((9, 2), (9, 1), ("",))
     assert set(rows.x[:, 1]) == set(frame["north"].drop(3))
+
+
+@pytest.mark.parametrize(("ids", "asked"), [(["007", "012"], [12]), ([7, 12], ["012"])])
+def test_series_named_in_digits_are_found_with_and_without_zeros_in_front(ids, asked):
+    frame = pd.DataFrame({"id": ids, "t": [0, 0], "v": [1.0, 2.0]})
+    table = SeriesTable.of(frame, Columns(("v",), time="t", group="id"))
+    found, _ = table.asked_in(pd.DataFrame({"id": asked, "t": [5]}))
+    assert found.lengths.tolist() == [0, 1]
+    with pytest.raises(TableError, match="Expected series that are in the table"):
+        table.asked_in(pd.DataFrame({"id": ["001" if ids[0] == 7 else 1], "t": [5]}))

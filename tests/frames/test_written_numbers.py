@@ -1,10 +1,13 @@
 """Numbers as people write them."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from convcnp.errors import ConvCNPWarning
+from convcnp.errors import ConvCNPWarning, TableError
+from convcnp.frames.kinds import is_numeric, numbers
 from convcnp.frames.reading import parse_table
 from convcnp.frames.written_numbers import read_numbers
 
@@ -23,6 +26,8 @@ def read(*texts, decimal="."):
         (("$12.30", "-$1,000"), ".", [12.3, -1000], r"'\$12.30' as 12.3"),
         (("12,30 €", "5 €"), ",", [12.3, 5], "'12,30 €' as 12.3"),
         (("1.5", "-", "2"), ".", [1.5, np.nan, 2], "'-' as missing"),
+        (("(35)", "1,057", "$ (2)"), ".", [-35, 1057, -2], r"'1,057' as 1057 and '\(35\)' as -35"),
+        (("(1.234,5)", "980"), ",", [-1234.5, 980], r"'\(1.234,5\)' as -1234.5"),
     ],
 )
 def test_numbers_in_disguise_are_read_and_said(texts, decimal, values, said):
@@ -33,7 +38,15 @@ def test_numbers_in_disguise_are_read_and_said(texts, decimal, values, said):
 
 @pytest.mark.parametrize(
     "texts",
-    [("1,23", "5"), ("12,3456", "5"), ("A-1", "A-2"), ("-", "?"), ("2020-01-01",), ("<0.1", "2")],
+    [
+        ("1,23", "5"),
+        ("12,3456", "5"),
+        ("A-1", "A-2"),
+        ("-", "?"),
+        ("2020-01-01",),
+        ("<0.1", "2"),
+        ("(1)", "(2)"),
+    ],
 )
 def test_what_is_no_number_stays_text(texts):
     assert read(*texts) == list(texts)
@@ -62,3 +75,31 @@ def test_commas_in_every_number_are_decimal_where_not_three_digits_follow():
         assert read("1,5", "-2,25") == [1.5, -2.25]
     with pytest.warns(ConvCNPWarning, match="'1,500' as 1500"):
         assert read("1,500", "2,250") == [1500.0, 2250.0]
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "plain"),
+    [("4,920", "1.2.3", "4920"), ("12 %", "n.b.", "12"), ("(35)", "x", "-35"), ("5", "<1", "5")],
+)
+def test_one_bad_cell_leaves_the_others_numbers(good, bad, plain):
+    texts = [good, "980", "-", "7", bad]
+    with pytest.warns(ConvCNPWarning, match="'v' is read as numbers, '-' as missing"):
+        found = read(*texts)
+    assert found[:2] == [plain, "980"] and found[4] == bad
+    frame = pd.DataFrame({"v": found})
+    assert is_numeric(frame["v"])
+    with pytest.raises(TableError, match=re.escape(f"got {bad!r} in row 5 of 5")):
+        numbers(frame, "v")
+
+
+def test_few_numbers_among_words_stay_words():
+    assert read("4,920", "north", "south") == ["4,920", "north", "south"]
+
+
+def test_identifiers_keep_their_zeros_beside_dashes():
+    with pytest.warns(ConvCNPWarning, match="'-' as missing"):
+        assert read("007", "-", "012")[::2] == ["007", "012"]
+
+
+def test_digits_of_other_scripts_are_words():
+    assert read("\u0661", "\u0662") == ["\u0661", "\u0662"]

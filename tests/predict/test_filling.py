@@ -6,6 +6,7 @@ import pytest
 
 import convcnp
 from convcnp.errors import ConvCNPWarning, SettingError, TableError
+from convcnp.frames.reading import parse_table
 from convcnp.predict.filling import fill
 
 
@@ -181,3 +182,11 @@ def test_what_is_the_same_everywhere_stays_the_same(general):
     frame = daily().drop(columns="note").assign(temp=0.02)
     frame.loc[[3, 10], "temp"] = np.nan
     assert general.fill(frame)["temp"].tolist() == [0.02] * 30
+
+
+def test_identifiers_and_parts_of_times_keep_their_zeros(general):
+    rows = [f"007,2020,01,{day:02d},{day % 3}.5" for day in range(1, 13) if day != 10]
+    text = "\n".join(["id,year,month,day,v", *rows])
+    full = fill(general.request(parse_table(text.encode(), "t.csv").frame)).frame
+    assert {*full["id"]} == {"007"}
+    assert full["day"].tolist() == [f"{day:02d}" for day in range(1, 13)]

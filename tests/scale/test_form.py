@@ -66,3 +66,11 @@ def test_a_table_of_times_is_for_one_process(tmp_path):
     pd.DataFrame({"time": ["2024-01-05"], "station": ["s1"]}).to_csv(tmp_path / "at.csv")
     with pytest.raises(TableError, match=r"got the table .*at\.csv"):
         form_of(some_series(6), asked(at=str(tmp_path / "at.csv")))
+
+
+def test_identifiers_with_zeros_in_front_may_be_in_some_files_alone():
+    padded = some_series(6)
+    padded["station"] = padded["station"].str.removeprefix("s").str.zfill(3)
+    whole = padded.assign(station=padded["station"].astype(int) + 100)
+    assert {*form_of(padded, asked()).needed(whole, "b")["station"]} >= {"101", "102"}
+    assert {*form_of(whole, asked()).needed(padded, "b")["station"]} >= {1, 2}

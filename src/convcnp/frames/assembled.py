@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -21,17 +22,19 @@ from convcnp.frames.kinds import (
 from convcnp.frames.time_axis import is_day_first
 
 JOINT = "+"  # between the names of parts
+# In small letters, without accents; also in German, French, Spanish, Italian and Portuguese.
 _ROLES = {
-    "year": ("year", "yr", "yyyy", "yy"),
+    "year": ("year", "yr", "yyyy", "yy", "jahr", "annee", "ano", "anno"),
     "quarter": ("quarter", "qtr"),
-    "month": ("month", "mon", "mo"),
+    "month": ("month", "mon", "mo", "monat", "mois", "mes", "mese"),
     "week": ("week", "wk", "isoweek", "iso_week", "week_number", "week_of_year", "epiweek"),
-    "day": ("day", "dy", "dd", "mday", "day_of_month"),
+    "day": ("day", "dy", "dd", "mday", "day_of_month", "tag", "jour", "dia", "giorno"),
     "day of the year": ("doy", "yday", "jday", "julday", "julian_day", "dayofyear", "day_of_year"),
     "hour": ("hour", "hr", "hh"),
     "minute": ("minute", "minutes"),
     "second": ("second", "seconds"),
 }
+_AMBIGUOUS = ("dia", "tag")  # diameters and labels as well, where they stand alone
 _BY_CASE = {"MM": "month", "mm": "minute"}
 _CALENDAR = ("year", "quarter", "month", "week", "day", "day of the year", "hour")
 _LARGEST_YEAR = 3000
@@ -47,6 +50,8 @@ _RANGES = {
     "minute": (0, 59),
     "second": (0, 60),
 }
+# What tells a part of a time without its name, where it is said to be one: the first that fits.
+_TELLING = {"year": (1500, 2500), **{role: _RANGES[role] for role in ("month", "day", "hour")}}
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
@@ -58,10 +63,12 @@ def role_of(name: str) -> str | None:
     """Return the part of a time that a column is named after, if it is.
 
     Example:
-        >>> role_of("Month"), role_of("temp")
-        ('month', None)
+        >>> role_of("Month"), role_of("A\u00f1o"), role_of("temp")
+        ('month', 'year', None)
     """
-    found = next((role for role, names in _ROLES.items() if name.lower() in names), None)
+    letters = unicodedata.normalize("NFKD", name.lower())
+    bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    found = next((role for role, names in _ROLES.items() if bare in names), None)
     return _BY_CASE.get(name, found)
 
 
@@ -79,6 +86,38 @@ def role_in(column: pd.Series) -> str | None:
     return role
 
 
+def roles_of(frame: pd.DataFrame, parts: Sequence[str]) -> dict[str, str | None]:
+    """Return the parts of a time that columns hold, by their names or else by their numbers.
+
+    Example:
+        >>> frame = pd.DataFrame({"vuosi": [2019, 2020], "kuu": [12, 1]})
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     roles_of(frame, ["vuosi", "kuu"])
+        {'vuosi': 'year', 'kuu': 'month'}
+    """
+    roles = {name: role_in(frame[name]) for name in parts}
+    dated = [name for name in parts if is_date(frame[name]) or holds_compact_dates(frame[name])]
+    known = _TELLING.keys() - {"hour"} if dated else set()  # beside a date
+    for name in [name for name in parts if roles[name] is None and _is_open(frame[name])]:
+        free = [role for role in _TELLING if role not in {*known, *roles.values()}]
+        role = next((role for role in free if _fits(frame[name], role, _TELLING)), None)
+        if role is not None:
+            roles[name] = role
+            warnings.warn(
+                f"{name!r} is read as the {role}, by its numbers. If that is wrong, name the "
+                "column after what it holds.",
+                ConvCNPWarning,
+                stacklevel=6,
+            )
+    return roles
+
+
+def _is_open(column: pd.Series) -> bool:
+    """Tell whether numbers are no time by themselves, as dates and clocks are."""
+    is_whole = holds_compact_dates(column) or is_compact_clock(column)
+    return is_numeric(column) and not is_whole
+
+
 def is_part(column: pd.Series) -> bool:
     """Tell whether a column holds years, months, days or hours of times, by its name and numbers.
 
@@ -87,7 +126,8 @@ def is_part(column: pd.Series) -> bool:
         (True, False)
     """
     role = role_in(column)
-    return role in _CALENDAR and _fits(column, role)
+    is_clear = str(column.name).lower() not in _AMBIGUOUS
+    return role in _CALENDAR and is_clear and _fits(column, role)
 
 
 def has_time(frame: pd.DataFrame, name: str | None) -> bool:
@@ -146,9 +186,9 @@ def joined_name(frame: pd.DataFrame, candidates: Sequence[str], dated: Sequence[
     return JOINT.join(parts) if parts else None
 
 
-def _fits(column: pd.Series, role: str) -> bool:
+def _fits(column: pd.Series, role: str, ranges: Mapping[str, tuple[int, int]] = _RANGES) -> bool:
     values = _whole_numbers(column, role).dropna()
-    low, high = _RANGES[role]
+    low, high = ranges[role]
     return len(values) > 0 and bool((values.between(low, high) & (values % 1 == 0)).all())
 
 
@@ -193,8 +233,8 @@ def _put_together(frame: pd.DataFrame, parts: list[str]) -> pd.Series:
     whole: pd.Series | None = None
     calendar: dict[str, pd.Series] = {}
     clock = pd.Series(pd.Timedelta(0), index=frame.index)
-    for name in parts:
-        column, role = frame[name], role_in(frame[name])
+    for name, role in roles_of(frame, parts).items():
+        column = frame[name]
         if is_compact_clock(column):
             hours, minutes = divmod(_whole_numbers(column, "clock"), 100)
             clock = clock + pd.to_timedelta(60 * hours + minutes, unit="minute")

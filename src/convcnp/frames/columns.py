@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, did_you_mean
+from convcnp.frames.advice import check_times_differ
 from convcnp.frames.assembled import JOINT, has_time, parts_of
-from convcnp.frames.groups import check_times_differ, guess_group
+from convcnp.frames.groups import guess_group
 from convcnp.frames.guesses import guess_time, may_be_times
 from convcnp.frames.joined_groups import as_text, group_columns, joined
 from convcnp.frames.measured import measured, say_of_values

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import or_
 from typing import Any
 
 import pandas as pd
 
 from convcnp.errors import TableError
-from convcnp.frames.kinds import DATE, is_label
-from convcnp.frames.layout import Layout, is_number, is_value, usual_width
+from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
+from convcnp.frames.headers import is_data, names_in
+from convcnp.frames.kinds import is_label
+from convcnp.frames.layout import Layout, usual_width
+from convcnp.frames.padded import has_padded_cells, is_padded
 from convcnp.frames.written_numbers import read_numbers
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
@@ -31,7 +34,6 @@ _SEPARATORS = "\t;|,"  # a comma last: it is in numbers, too
 _SPACES = r"\s+"
 _TOP = 200  # lines that may stand above a table, and show how it is written
 _LONGEST_TOP = 10**6  # characters
-_LAST_REMARKS = 2  # of which one may hold names, and one units
 
 
 def read_delimited(text: str, name: str) -> pd.DataFrame:
@@ -47,21 +49,28 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
     remarks = _PREAMBLE.match(text)
     text = _PREAMBLE.sub("", text)
     top = _Top.of(text, name, told[1] if told else None)
-    text = top.without_others(text, name)
+    text = top.without_footer(top.without_others(text, name), name)
     first, _, rest = text.partition("\n")
     decimal = _decimal(rest, top.separator)
-    has_header = _has_header(first, rest.partition("\n")[0], top, decimal)
-    options = {"sep": top.separator, "decimal": decimal, "header": 0 if has_header else None}
+    names = top.names_in(remarks[0] if remarks else "")
+    second = rest.partition("\n")[0]
+    has_header = _has_header(first, second, top, decimal, is_named=bool(names))
+    options: dict[str, Any] = {
+        "sep": top.separator,
+        "decimal": decimal,
+        "header": 0 if has_header else None,
+    }
     frame = _without_blanks(_parsed(text, name, **options))
     torn = [i for i, c in enumerate(frame.columns) if _holds_words(frame[c])]
     if torn:  # among words, NA is one: a country, or initials
         words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
         frame[words.columns] = words
+    names_in_digits = _padded(text, name, frame, options)
     if not has_header:
-        count = frame.shape[1]
-        found = _names_in(remarks[0] if remarks else "", top, count)
-        frame.columns = pd.Index(found or ["time", *(f"value{i}" for i in range(1, count))])
-    return read_numbers(frame, decimal)
+        is_fitting = len(names) == frame.shape[1]
+        frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
+    frame = read_numbers(frame, decimal)
+    return frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
 
 
 # --- The first lines ------------------------------------------------------------------------------
@@ -80,12 +89,11 @@ class _Top:
         lines = text[:_LONGEST_TOP].splitlines(keepends=True)[:_TOP]
         separator = told or _separator(lines)
         if separator == _SPACES:
-            filled = [i for i, line in enumerate(lines) if line.strip()]
-            return cls(separator, [lines[i].split() for i in filled], [i + 1 for i in filled])
+            return cls(separator, [line.split() for line in lines], [*range(1, len(lines) + 1)])
         found: list[tuple[list[str], int]] = []
         try:
             reader = csv.reader(lines, delimiter=separator)
-            found.extend((row, reader.line_num) for row in reader if row)
+            found.extend((row, reader.line_num) for row in reader)
         except csv.Error as error:
             if found:  # of rows, cells may be of any length
                 return cls(separator, [row for row, _ in found], [end for _, end in found])
@@ -108,11 +116,38 @@ class _Top:
         above = [line for i in kept for line in lines[starts[i] : self.ends[i]]]
         return "\n".join([*above, *lines[self.ends[last] :]])
 
+    @property
+    def below(self) -> list[list[str]]:
+        """The rows below the first of the table."""
+        layout = Layout.of(self.rows, usual_width(self.rows))
+        return [row for i, row in enumerate(self.rows) if i not in layout.left_out and row][1:]
+
+    def without_footer(self, text: str, name: str) -> str:
+        """Return a text without remarks below its table."""
+        lines = text[-_LONGEST_TOP:].rstrip("\n").split("\n")[1:][-BOTTOM:]
+        whole = itertools.takewhile(_may_be_a_row, reversed(lines))
+        last = [self.cells(line) for line in whole][::-1]
+        count = footer_rows(self.below, last)
+        if not count:
+            return text
+        say_footer(last[-count:], name)
+        return text.rstrip("\n").rsplit("\n", count)[0] + "\n"
+
+    def names_in(self, remarks: str) -> list[str]:
+        """Return the names of columns that stand in remarks above a table, if any do."""
+        lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
+        return names_in([self.cells(line) for line in lines], usual_width(self.rows))
+
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line."""
         if self.separator == _SPACES:
             return line.split()
         return next(csv.reader([line], delimiter=self.separator), [])
+
+
+def _may_be_a_row(line: str) -> bool:
+    """Tell whether a line is short, and no part of a cell of several lines."""
+    return line.count('"') % 2 == 0 and len(line) < csv.field_size_limit()
 
 
 def _separator(lines: Sequence[str]) -> str:
@@ -138,32 +173,14 @@ def _decimal(rest: str, separator: str) -> str:
     return "," if has_commas else "."
 
 
-def _has_header(first: str, second: str, top: _Top, decimal: str) -> bool:
+def _has_header(first: str, second: str, top: _Top, decimal: str, *, is_named: bool) -> bool:
     # Where quotes tell words from numbers, a first row of quoted numbers is a header.
     is_quoted, next_is_quoted = (
         not _QUOTED.sub("", line).strip(f"{top.separator[-1]} \r") for line in (first, second)
     )
-    return (is_quoted and not next_is_quoted) or not _is_data(top.cells(first), decimal)
-
-
-def _is_data(cells: Sequence[str], decimal: str) -> bool:
-    """Tell a first row of numbers and dates from a header."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    are_numbers = [is_number(cell.replace(decimal, ".")) for cell in filled]
-    are_dates = [DATE.match(cell) is not None for cell in filled]
-    if are_dates[:1] == [True] and any(are_numbers):  # and perhaps remarks
+    if is_quoted and not next_is_quoted:
         return True
-    return bool(filled) and all(map(or_, are_numbers, are_dates))
-
-
-def _names_in(remarks: str, top: _Top, count: int) -> list[str]:
-    """Return the names of columns that one of the last remarks above a table holds, if any."""
-    lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
-    for line in lines[-_LAST_REMARKS:]:
-        names = [cell.strip() for cell in top.cells(line)]
-        if len(names) == len({*names}) == count and not any(map(is_value, names)):
-            return names
-    return []
+    return not is_data(top.cells(first), top.below, decimal, is_named=is_named)
 
 
 # --- The rows -------------------------------------------------------------------------------------
@@ -187,17 +204,42 @@ def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
         ) from error
 
 
+def _padded(
+    text: str, name: str, frame: pd.DataFrame, options: dict[str, Any]
+) -> dict[int, pd.Series]:
+    """Return the columns that hold whole numbers with zeros in front as text, by their places."""
+    whole = [i for i, c in enumerate(frame.columns) if _holds_whole_numbers(frame[c])]
+    if not whole or not has_padded_cells(text, options["sep"]):
+        return {}
+    texts = _parsed(text, name, usecols=whole, dtype=str, **options)
+    stripped = {i: texts.iloc[:, k].str.strip().replace("", None) for k, i in enumerate(whole)}
+    return {i: column for i, column in stripped.items() if is_padded(column)}
+
+
+def _holds_whole_numbers(column: pd.Series) -> bool:
+    is_number = pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "b"
+    is_whole = is_number and column.notna().any() and (column.dropna() % 1 == 0).all()
+    return bool(is_whole)
+
+
 def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table in which cells of spaces alone, which quotes keep, are missing."""
-    changed = {}
     for name in frame.columns[[not pd.api.types.is_numeric_dtype(t) for t in frame.dtypes]]:
         column = frame[name]
         is_blank = column.astype("string").str.fullmatch(r"\s*").fillna(False).astype(bool)
         if is_blank.any():
             rest = column.mask(is_blank)
             values = pd.to_numeric(rest, errors="coerce")
-            changed[name] = values if (values.notna() == rest.notna()).all() else rest
-    return frame.assign(**changed) if changed else frame
+            frame[name] = values if (values.notna() == rest.notna()).all() else rest
+    return frame
+
+
+def _made_up_names(frame: pd.DataFrame) -> list[str]:
+    """Return names for columns without any: the time is the first that does not hold words."""
+    are_times = [not is_label(frame[name]) for name in frame.columns]
+    time = are_times.index(True) if any(are_times) else 0
+    count = itertools.count(1)
+    return ["time" if i == time else f"value{next(count)}" for i in range(frame.shape[1])]
 
 
 def _holds_words(column: pd.Series) -> bool:

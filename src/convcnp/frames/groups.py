@@ -1,25 +1,21 @@
-"""Guesses of which column tells series apart, and whether their times then differ."""
+"""Guesses of which column tells series apart."""
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
 
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames.assembled import parts_of, time_column
-from convcnp.frames.guesses import rises
-from convcnp.frames.joined_groups import group_column, group_columns, joined
-from convcnp.frames.kinds import is_date, is_duration, is_label, is_numeric
+from convcnp.frames.assembled import time_column
+from convcnp.frames.kinds import is_label
 from convcnp.frames.names import listed, names_series, numbers_series
 from convcnp.frames.time_axis import TimeAxis
 
 _MOST = 0.5  # of the rows: if more share their time, it is none
 _SHARED = 0.2  # of the rows, at least, share their time with another series
 _FEW = 0.1
-_MOST_PAIRED = 8  # columns
 
 
 def guess_group(
@@ -105,81 +101,16 @@ def tells_apart(column: pd.Series, keys: pd.DataFrame) -> bool:
     keys, labels = keys[known], column[known]
     across = keys.duplicated(keep=False).mean() if len(keys) else 0.0
     within = keys.assign(**{"": labels}).duplicated(keep=False).mean() if len(keys) else 0.0
-    return bool(across >= _SHARED and within <= _FEW * across) or _begins_anew(labels, keys)
+    return bool(across >= _SHARED and within <= _FEW * across) or begins_anew(labels, keys)
 
 
-def _begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
+def begins_anew(labels: pd.Series, keys: pd.DataFrame) -> bool:
+    """Tell whether series stand below each other, and times go back where the next one starts."""
     time = keys.iloc[:, 0]
     if keys.shape[1] > 1 or time.dtype.kind not in "iuf":
         return False
-    is_start = (labels != labels.shift()).to_numpy()
+    is_start = (labels != labels.shift()).fillna(True).to_numpy(dtype=bool)  # as text: NA at first
     back = time.diff().to_numpy() < 0
     starts = is_start[1:]
     is_stacked = is_start.sum() == labels.nunique() > 1 and not back[1:][~starts].any()
     return bool(is_stacked and back[1:][starts].mean() > _MOST)
-
-
-# --- Checks ---------------------------------------------------------------------------------------
-
-
-def check_times_differ(
-    frame: pd.DataFrame, time: str, group: str | None, channel: str | None
-) -> None:
-    """Refuse a guessed time that most rows share with another of their series."""
-    beside = [*group_columns(frame, group), *([] if channel is None else [channel])]
-    keys = row_keys(frame, [time])
-    known = keys.notna().all(axis=1)
-    shared = keys.assign(**{name: frame[name] for name in beside})[known].duplicated(keep=False)
-    if len(shared) < 3 or shared.mean() <= _MOST:
-        return
-    used = {time, *parts_of(frame, time), *beside}
-    others = [c for c in frame.columns if c not in used]
-    may_be_time = [
-        c
-        for c in others
-        if (is_date(frame[c]) or is_duration(frame[c]) or _may_run(frame[c]))
-        and frame[c].duplicated(keep=False).mean() <= _MOST
-    ]
-    with_channel = keys if channel is None else keys.assign(**{channel: frame[channel]})
-    may_be_group = [
-        c for c in others if _may_name(frame[c]) and tells_apart(frame[c], with_channel)
-    ]
-    together = [] if may_be_group else _together(frame, group, others, with_channel)
-    ways = [
-        *([f"name the time with time= ({listed(may_be_time)} may be it)"] if may_be_time else []),
-        *(
-            [f"name what tells series apart with group= ({listed(may_be_group)} may do so)"]
-            if may_be_group
-            else []
-        ),
-        *([f"give group={together!r}: these tell series apart together"] if together else []),
-        f"give time={time!r} to average the values of each time",
-    ]
-    raise TableError(
-        f"Expected times that differ, but {int(shared.sum()):,} of {len(shared):,} rows share "
-        f"theirs in {time!r} with another; {', or '.join(ways)}."
-    )
-
-
-def _may_run(column: pd.Series) -> bool:
-    return is_numeric(column) and rises(column)
-
-
-def _may_name(column: pd.Series) -> bool:
-    """Tell whether words or whole numbers are repeated, as names of series are."""
-    is_fraction = column.dtype.kind == "f" and bool((column.dropna() % 1 != 0).any())
-    return not is_fraction and 1 < column.nunique() <= len(column) / 2
-
-
-def _together(
-    frame: pd.DataFrame, group: str | None, others: Sequence[str], keys: pd.DataFrame
-) -> str:
-    """Return columns that tell series apart together, where none does so alone, joined.
-
-    Of the group that is named, if there is one, and another; else of any two.
-    """
-    names = [c for c in others if _may_name(frame[c])][:_MOST_PAIRED]
-    given = [joined([group, name]) for name in names] if group else []
-    pairs = [joined(pair) for pair in itertools.combinations(names, 2)]
-    found = (pair for pair in (*given, *pairs) if tells_apart(group_column(frame, pair), keys))
-    return next(found, "")

@@ -93,7 +93,7 @@ def _say_if_a_place(frame: pd.DataFrame, candidates: Sequence[str], x: str) -> N
     """Say that an x beside a y may be a place, unless rows stand in its order."""
     y = [c for c in candidates if c.lower() == "y"]
     numeric = [c for c in candidates if is_numeric(frame[c]) and not counts_rows(frame[c])]
-    if y and len(numeric) > 2 and not _is_in_order(frame[x]):
+    if y and len(numeric) > 2 and not is_in_order(frame[x]):
         warnings.warn(
             f"{x!r} is taken for the time; if {listed([x, *y])} are where values were observed, "
             "name them with inputs=.",
@@ -120,7 +120,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
     # rows stand in the order of times rather than of what is observed.
     rising.sort(
         key=lambda name: (
-            not _is_in_order(frame[name]),
+            not is_in_order(frame[name]),
             -round(frame[name].duplicated(keep=False).mean(), 1),
         )
     )
@@ -128,7 +128,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
         if months:
             return months[0]
         if rising:
-            if _is_in_order(frame[rising[0]]):
+            if is_in_order(frame[rising[0]]):
                 return rising[0]
             return _said(rising[0], " or holds dates, and some grow from row to row")
     if len(places) > 1:
@@ -186,7 +186,7 @@ def _is_of_series(column: pd.Series) -> bool:
     return names_series(column) or numbers_series(column)
 
 
-def _is_in_order(column: pd.Series) -> bool:
+def is_in_order(column: pd.Series) -> bool:
     """Tell whether numbers grow with every row, or fall, and go back only to start a new series.
 
     A new series starts where at least half of what had grown is undone: values that waver do less.

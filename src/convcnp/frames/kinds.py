@@ -16,14 +16,28 @@ _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
 # What dates look like; the parser takes labels such as T1 or 10m for times of today.
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_MONTH_BEGINS, _MONTH_ENDS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", r"[a-z]*\.?"
+_MONTH = rf"(?:{_MONTH_BEGINS}){_MONTH_ENDS}"
 _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_SHORT_MONTH = re.compile(rf"({_MONTH})[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_SHORT_MONTH = re.compile(rf"({_MONTH_BEGINS}){_MONTH_ENDS}[-']+(\d\d)", re.IGNORECASE)  # Jan-19
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
 _ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
 _ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
+_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708 ?(\d{1,2})\u65e5(.*)")  # year, month, day
+_MONTH_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708")
+# What pandas does not read, how it is written instead, and read, if it is no date yet.
+_REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
+    _SHORT_MONTH: (r"\1-\2", "%b-%y"),
+    _LATE_YEAR: (r"\2\1", ""),
+    _ISO_WEEK: (r"\1-W\2-1", "%G-W%V-%u"),
+    _COLONS: (r"\3-\2-\1", ""),
+    _ORDINAL: (r"\1-\2", "%Y-%j"),
+    _SIGNS: (r"\1-\2-\3\4", ""),
+    _MONTH_SIGNS: (r"\1-\2", ""),
+}
+_ANY_REWRITTEN = re.compile("|".join(form.pattern for form in _REWRITTEN), re.IGNORECASE)
 _DATED = re.compile(
     "|".join(
         (
@@ -36,6 +50,8 @@ _DATED = re.compile(
             _COLONS.pattern,
             _SHORT_MONTH.pattern,
             _LATE_YEAR.pattern,
+            _SIGNS.pattern,
+            _MONTH_SIGNS.pattern,
         )
     ),
     re.IGNORECASE,
@@ -52,7 +68,7 @@ _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 def is_numeric(column: pd.Series) -> bool:
     """Tell whether a column holds numbers, or texts that are."""
-    if _is_flag(column) or column.dtype.kind in "mM":
+    if is_true_or_false(column) or column.dtype.kind in "mM":
         return False
     if pd.api.types.is_numeric_dtype(column) or column.isna().all():
         return True
@@ -87,11 +103,16 @@ def is_label(column: pd.Series) -> bool:
 
 
 def _is_text(column: pd.Series) -> bool:
-    return not (is_numeric(column) or _is_flag(column) or column.dtype.kind in "mM")
+    return not (is_numeric(column) or is_true_or_false(column) or column.dtype.kind in "mM")
 
 
-def _is_flag(column: pd.Series) -> bool:
-    """Tell whether a column holds true and false, of which some may be missing."""
+def is_true_or_false(column: pd.Series) -> bool:
+    """Tell whether a column holds true and false, of which some may be missing.
+
+    Example:
+        >>> is_true_or_false(pd.Series([True, None])), is_true_or_false(pd.Series([0, 1]))
+        (True, False)
+    """
     if column.dtype != object:
         return bool(pd.api.types.is_bool_dtype(column))
     cells = column.dropna()
@@ -163,12 +184,8 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
-    texts = column.astype("string")
-    if texts.dropna().str.strip().str.fullmatch(_SHORT_MONTH).all():
-        parts = texts.str.strip().str.extract(_SHORT_MONTH)
-        months = pd.to_datetime(parts[0].str[:3] + parts[1], format="%b%y").rename(column.name)
-        return _in_its_century(months, texts)
-    texts = _as_pandas_writes(texts)
+    written = column.astype("string")
+    texts = _as_pandas_writes(written)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -184,23 +201,25 @@ def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():
                 break
-    return _in_its_century(best, texts)
+    return _in_its_century(best, written)
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
-    """Put years first, weeks as their first day, and numbers of days as dates."""
-    stripped = texts.str.strip()
-    if stripped.dropna().str.fullmatch(_LATE_YEAR).all():
-        return stripped.str.replace(_LATE_YEAR, r"\2\1", regex=True)
-    if stripped.dropna().str.fullmatch(_ISO_WEEK).all():
-        weeks = stripped.str.replace(_ISO_WEEK, r"\1-W\2-1", regex=True)
-        days = pd.to_datetime(weeks, format="%G-W%V-%u", errors="coerce")
-        return days.dt.strftime("%Y-%m-%d").astype("string")
-    if stripped.dropna().str.fullmatch(_COLONS).all():
-        return stripped.str.replace(_COLONS, r"\3-\2-\1", regex=True)
-    if stripped.dropna().str.fullmatch(_ORDINAL).all():
-        days = pd.to_datetime(stripped, format="%Y-%j", errors="coerce")
-        return days.dt.strftime("%Y-%m-%d").astype("string")
+    """Put years first, weeks as their first day, and numbers of days as dates, cell by cell."""
+    texts = texts.str.strip()
+    if not texts.str.fullmatch(_ANY_REWRITTEN).any():
+        return texts
+    for form, (way, read) in _REWRITTEN.items():
+        is_so = texts.str.fullmatch(form).fillna(False).astype(bool)
+        if not is_so.any():
+            continue
+        changed = texts[is_so].str.replace(form, way, regex=True)
+        if read:
+            days = pd.to_datetime(changed, format=read, errors="coerce")
+            changed = days.dt.strftime("%Y-%m-%d").astype("string")
+        texts = texts.where(~is_so, changed)
+        if is_so.all():
+            break
     return texts
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from convcnp.errors import ConvCNPWarning, shortened
-from convcnp.frames.kinds import DATE
+from convcnp.frames.cells import is_nothing, is_value, usual_kind
+from convcnp.frames.headers import told_data
 
-_CLOCK = re.compile(r"\d{1,2}:\d\d")
-_NOTHING = {"", "-", "na", "n/a", "null", "none"}  # and NaN, which is a number
 _MOST_UNITS = 3  # rows of units, and of how values were made
 _BELOW = 20  # rows that show what a column holds
 _LOGGERS = (["TOA5"], ["TOACI1"])  # what files of Campbell begin with: the station, above the names
@@ -39,13 +37,13 @@ class Layout:
     def of(cls, rows: Sequence[Sequence[str]], width: int) -> Layout:
         """Find the header among rows, of which those of the table have so many cells."""
         start = _start(rows, width)
-        below = rows[start + 1 :]
         if not rows or any(map(is_value, rows[start])):
             return cls(start)
+        below = [i for i in range(start + 1, len(rows)) if rows[i]]
         count = 0
-        while count < _MOST_UNITS and _are_units(below[count:], width):
+        while count < _MOST_UNITS and _are_units([rows[i] for i in below[count:]], width):
             count += 1
-        return cls(start, tuple(range(start + 1, start + 1 + count)))
+        return cls(start, tuple(below[:count]))
 
     @property
     def left_out(self) -> list[int]:
@@ -67,28 +65,9 @@ class Layout:
 
 def usual_width(rows: Sequence[Sequence[str]]) -> int:
     """Return how many cells most of the later rows have, which are below all titles."""
+    rows = [row for row in rows if row]  # without blank lines
     later = [len(row) for row in rows[len(rows) // 2 :]]
     return Counter(later).most_common(1)[0][0] if later else 0
-
-
-def is_value(cell: str) -> bool:
-    """Tell whether a cell holds a number, a date or a clock time, rather than a name.
-
-    Example:
-        >>> [is_value(cell) for cell in ("1,5", "31.1.2020 10:00", "Deg C", "")]
-        [True, True, False, False]
-    """
-    cell = cell.strip()
-    return is_number(cell.replace(",", ".", 1)) or bool(DATE.match(cell) or _CLOCK.match(cell))
-
-
-def is_number(text: str) -> bool:
-    """Tell whether a text is a number, and no name that Python would take for one: 123_456."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return "_" not in text
 
 
 def _start(rows: Sequence[Sequence[str]], width: int) -> int:
@@ -99,11 +78,40 @@ def _start(rows: Sequence[Sequence[str]], width: int) -> int:
     """
     if len(rows) > 1 and rows[0][:1] in _LOGGERS:
         return 1
+    apart = _below_blank_row(rows, width)
+    if apart is not None:
+        return apart
     wide = [i for i, row in enumerate(rows) if len(row) == width]
     below = next((i for i in wide if not _is_title(rows[i])), None)
     if below is not None and rows[below][0].strip() and not any(map(is_value, rows[below])):
         return below
     return 0 if not wide or any(map(is_value, rows[wide[0]])) else wide[0]
+
+
+def _below_blank_row(rows: Sequence[Sequence[str]], width: int) -> int | None:
+    """Return the row of names below the last blank row above a table, if there is one."""
+    blank = [i for i, row in enumerate(rows) if not any(cell.strip() for cell in row)]
+    later = [row for row in rows[len(rows) // 2 :] if len(row) == width]
+    kinds = [usual_kind([row[i] for row in later]) for i in range(width)]
+    of_values = [i for i, kind in enumerate(kinds) if kind not in ("word", "")]
+    for start in [i + 1 for i in reversed(blank) if i + 1 < len(rows) and i + 1 not in blank]:
+        names, titles = rows[start], [row for row in rows[:start] if any(row)]
+        if len(names) != width or not of_values or _is_title(names):
+            continue
+        if len(titles) == 1 and len(titles[0]) == width and all(titles[0]):
+            continue  # names, perhaps above units
+        if any(_holds(row, kinds, of_values) for row in titles if len(row) == width):
+            continue  # a blank row within the table
+        is_header = told_data(names, rows[start + 1 :]) is False
+        if is_header and any(names[i].strip() for i in of_values):
+            return start
+    return None
+
+
+def _holds(row: Sequence[str], kinds: Sequence[str], of_values: Sequence[int]) -> bool:
+    """Tell whether a row holds values where the rows of the table do."""
+    found = [(usual_kind([row[i]]), kinds[i]) for i in of_values]
+    return any(kind for kind, _ in found) and all(kind in (other, "") for kind, other in found)
 
 
 def _is_title(row: Sequence[str]) -> bool:
@@ -120,8 +128,8 @@ def _are_units(rows: Sequence[Sequence[str]], width: int) -> bool:
     below = [row for row in rows[1 : 1 + _BELOW] if len(row) == width and any(map(is_value, row))]
     is_above_values = False
     for i, cell in enumerate(rows[0]):
-        cells = [row[i] for row in below if row[i].strip().lower() not in _NOTHING]
-        if cell.strip().lower() in _NOTHING:
+        cells = [row[i] for row in below if not is_nothing(row[i])]
+        if is_nothing(cell):
             continue
         if cell in cells:
             return False

@@ -13,7 +13,7 @@ from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
 from convcnp.frames.compact import holds_compact_days
 from convcnp.frames.joined_groups import group_columns
-from convcnp.frames.kinds import is_numeric
+from convcnp.frames.kinds import is_numeric, is_true_or_false
 from convcnp.frames.names import (
     PLACE_NAMES,
     counts_rows,
@@ -38,8 +38,8 @@ def measured(
 ) -> tuple[str, ...]:
     """Return the columns of numbers that are values, and say which are left out, and why.
 
-    Parts of the time, numbers of rows and of series, flags, and where a series was observed are no
-    values, unless there are no others.
+    Parts of the time, numbers of rows and of series, flags, true and false, and where a series was
+    observed are no values, unless there are no others.
 
     Args:
         within: The time, or the inputs, and the channel, where they were named, so that rows that
@@ -57,13 +57,16 @@ def measured(
     beside = [part for name in (group, *within) if within for part in group_columns(frame, name)]
     numbered += [c for c in whole if c not in numbered and _counts_off(frame, c, beside)]
     left = {
+        "true or false": [c for c in others if is_true_or_false(frame[c])],
         "flags": [c for c in whole if _is_flag(frame[c])],
         "numbers of series": numbered,
         "times": [c for c in whole if _is_time(frame[c])],
         "where a series was observed": [c for c in whole if _is_place(frame, c, group)],
     }
     values = [c for c in whole if not any(c in names for names in left.values())]
-    if values and len(values) < len(whole):
+    chosen = tuple(values or whole or numeric)
+    left = {kind: [c for c in names if c not in chosen] for kind, names in left.items()}
+    if chosen and any(left.values()):
         said = [f"{kind} ({listed(names)})" for kind, names in left.items() if names]
         flagged = " Flagged values are used like others." if left["flags"] else ""
         warnings.warn(
@@ -72,7 +75,7 @@ def measured(
             ConvCNPWarning,
             stacklevel=5,
         )
-    return tuple(values or whole or numeric)
+    return chosen
 
 
 def _is_time(column: pd.Series) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from convcnp.frames.padded import without_zeros
+
 CERTAIN_TIME_NAMES = ("time", "times", "date", "dates", "datetime", "timestamp", "ds", "mjd", "jd")
 WEAK_TIME_NAMES = ("year", "month", "week", "day", "hour", "x")  # parts of times, or a place
 TIME_NAMES = (*CERTAIN_TIME_NAMES, "t", "when", *WEAK_TIME_NAMES)
@@ -41,6 +43,7 @@ def is_time_name(name: Any) -> bool:  # noqa: ANN401 - of a column
 def counts_rows(column: pd.Series) -> bool:
     """Tell whether a column is the number of the row, which exports like to put first."""
     name = str(column.name).lower()
+    column = without_zeros(column)
     if not pd.api.types.is_integer_dtype(column):
         return False
     if name in _ROW_NAMES:  # rows may have been sorted, or left out, since they were numbered
@@ -68,6 +71,7 @@ def numbers_series(column: pd.Series) -> bool:
     is_told = last in _NUMBER_WORDS and before in (*_NUMBERED, *GROUP_NAMES)
     if not is_told and last not in ("id", *_NUMBERED):
         return False
+    column = without_zeros(column)
     is_number = pd.api.types.is_numeric_dtype(column) and column.dtype.kind != "b"
     return is_number and bool((column.dropna() % 1 == 0).all()) and not column.is_unique
 

@@ -23,6 +23,7 @@ import pandas as pd
 from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
 from convcnp.extras import import_extra
 from convcnp.frames.delimited import NOTHING, first_line, read_delimited
+from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
 from convcnp.frames.layout import Layout
 
 _TOP = 200  # rows of a sheet that may stand above the table
@@ -196,7 +197,24 @@ def _read_excel(content: bytes, name: str) -> pd.DataFrame:
         rows = [_cells(row) for row in top.itertuples(index=False)]
         layout = Layout.of(rows, top.shape[1])
         layout.say(rows, name)
-        return pd.read_excel(book, sheet_name=0, skiprows=layout.left_out, na_values=NOTHING)
+        return _sheet_without_footer(book, name, skiprows=layout.left_out, na_values=NOTHING)
+
+
+def _sheet_without_footer(book: pd.ExcelFile, name: str, **options: Any) -> pd.DataFrame:
+    """Read the first sheet without remarks below its table."""
+    frame = pd.read_excel(book, sheet_name=0, **options)
+    first, last = (
+        [
+            ["" if pd.isna(cell) else str(cell) for cell in row]
+            for row in part.to_numpy(dtype=object)
+        ]
+        for part in (frame.head(_TOP), frame.tail(BOTTOM))
+    )
+    count = footer_rows(first, last)
+    if not count:
+        return frame
+    say_footer(last[-count:], name)
+    return pd.read_excel(book, sheet_name=0, skipfooter=count, **options)
 
 
 def _cells(row: Sequence[Any]) -> list[str]:

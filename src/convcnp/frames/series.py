@@ -17,6 +17,7 @@ from convcnp.frames.joined_groups import cells_of, group_column
 from convcnp.frames.kinds import numbers
 from convcnp.frames.midnights import continued, in_nearest_day, say_continued
 from convcnp.frames.names import listed
+from convcnp.frames.padded import is_padded, without_zeros
 from convcnp.frames.sentinels import without_sentinels
 from convcnp.frames.time_axis import TimeAxis
 
@@ -184,7 +185,7 @@ class SeriesTable:
         if self.labels is not None:
             assert group is not None
             series = group_column(frame, group)
-            codes = self.labels.get_indexer(pd.Index(series))
+            codes = _found(self.labels, pd.Index(series))
             if (codes < 0).any():
                 label = series.iloc[int((codes < 0).argmax())]
                 raise TableError(
@@ -222,3 +223,14 @@ def grouped(frame: pd.DataFrame, group: str | None) -> tuple[np.ndarray, pd.Inde
         return np.zeros(len(frame), dtype=np.int64), None
     codes, labels = pd.factorize(group_column(frame, group))
     return codes, pd.Index(labels)
+
+
+def _found(labels: pd.Index, asked: pd.Index) -> np.ndarray:
+    """Return which label each asked one is, or -1; 7 is 007 where only one side has zeros."""
+    codes: np.ndarray = labels.get_indexer(asked)
+    if (codes >= 0).all() or is_padded(labels.to_series()) == is_padded(asked.to_series()):
+        return codes
+    numbers, wanted = (without_zeros(index.to_series()) for index in (labels, asked))
+    if not numbers.is_unique or numbers.dtype.kind not in "iu":
+        return codes
+    return pd.Index(numbers).get_indexer(pd.Index(wanted))

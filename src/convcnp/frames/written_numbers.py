@@ -7,16 +7,21 @@ import warnings
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
+from convcnp.frames.padded import is_padded
 
 _MOST = 0.5  # of the cells: the others are stray words, and complained about where they are used
+_SOME = 20  # cells that show that a column holds words
 _NOTHING = ("-", "--", "—", "\u2013", ".", "..", "...", "?", "*")
 _MONEY = r"[$\u20ac\u00a3\u00a5]"
-_WITH_COMMA = r"[-+]?\d+,\d*"
+_WITH_COMMA = r"[-+]?[0-9]+,[0-9]*"
 _GROUPS = {".": r"[, '\u00a0\u202f\u2019]", ",": r"[. '\u00a0\u202f\u2019]"}  # by decimal sign
+_IN_BRACKETS = r"\((.*)\)"  # as accounts write what is negative
 
 
 def read_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
-    """Read columns of text whose every cell is a number in disguise, and say so.
+    """Read columns of text whose cells are mostly numbers in disguise, and say so.
+
+    Other cells stay as they are, so that they can be named where a number is needed.
 
     Example:
         >>> frame = pd.DataFrame({"sales": ["1,234", "980"]})
@@ -29,48 +34,59 @@ def read_numbers(frame: pd.DataFrame, decimal: str) -> pd.DataFrame:
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
         texts = frame[name].dropna().astype("string").str.strip()
-        values = _values(texts, decimal)
-        if values is None and texts[~texts.isin(_NOTHING)].str.fullmatch(_WITH_COMMA).all():
-            values = _values(texts, ",")  # in quotes, where commas separate
-        if values is None and decimal == ",":
-            found |= _commas_among_words(frame[name])
-        if values is not None:
-            _say(str(name), texts, values)
-            found[name] = values.reindex(frame.index)
+        read = _read(str(name), texts, decimal)
+        if read is not None:
+            found[name] = read.reindex(frame.index)
     return frame.assign(**found) if found else frame
 
 
-def _commas_among_words(column: pd.Series) -> dict[str, pd.Series]:
-    """Return a column of numbers with some words, decimal points in place of commas."""
-    texts = column.dropna().astype("string").str.strip()
-    is_number = texts.str.fullmatch(rf"{_WITH_COMMA}|[-+]?\d+")
-    if not len(texts) or is_number.mean() <= _MOST or not texts.str.fullmatch(_WITH_COMMA).any():
-        return {}
-    points = texts.where(~is_number, texts.str.replace(",", ".", regex=False))
-    return {str(column.name): points.astype(object).reindex(column.index)}
-
-
-def _values(texts: pd.Series, decimal: str) -> pd.Series | None:
-    """Return texts as numbers, if all are, and some are written in one of these ways."""
+def _read(name: str, texts: pd.Series, decimal: str) -> pd.Series | None:
+    """Return texts as numbers, or with plain numbers among words; nothing where most are words."""
     some = texts[~texts.isin(_NOTHING)]
+    plain = _plain(some, decimal)
+    if plain is None and some.str.fullmatch(_WITH_COMMA).all():
+        plain = _plain(some, ",")  # in quotes, where commas separate
+    if plain is None:
+        return None
+    is_as_written = len(some) == len(texts) and bool((plain == some[plain.index]).all())
+    if is_as_written and len(plain) < len(some):
+        return None
+    _say(name, texts, plain, decimal)
+    if len(plain) == len(some) and not is_padded(plain):
+        return pd.to_numeric(plain).astype("float64")
+    return some.where(~some.index.isin(plain.index), plain).astype(object)
+
+
+def _plain(some: pd.Series, decimal: str) -> pd.Series | None:
+    """Return those texts that are numbers, written as computers do, if most are."""
     group = _GROUPS[decimal]
-    digits = rf"\d{{1,3}}(?:{group}\d{{3}})+|\d+"
-    number = rf"[-+]?{_MONEY}? ?[-+]?(?:{digits})(?:\{decimal}\d*)?(?: ?{_MONEY})?(?: ?%)?"
-    if not len(some) or not some.head(20).str.fullmatch(number).all():
+    digits = rf"(?:[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)(?:\{decimal}[0-9]*)?"
+    behind = rf"(?: ?{_MONEY})?(?: ?%)?"
+    signed = rf"[-+]?{_MONEY}? ?[-+]?{digits}{behind}"
+    number = rf"{signed}|{_MONEY}? ?\({_MONEY}? ?{digits}{behind}\){behind}"
+    if not len(some) or some.head(_SOME).str.fullmatch(number).mean() <= _MOST:
         return None
-    if not some.str.fullmatch(number).all():
+    is_number = some.str.fullmatch(number).astype(bool)
+    # Where brackets are around all numbers, they say something else.
+    if is_number.mean() <= _MOST or not some.str.fullmatch(signed).any():
         return None
-    bare = some.str.replace(rf"{_MONEY}|{group}|%", "", regex=True)
-    return pd.to_numeric(bare.str.replace(decimal, ".", regex=False).str.strip()).astype("float64")
+    bare = some[is_number].str.replace(rf"{_MONEY}|{group}|%", "", regex=True)
+    bare = bare.str.replace(_IN_BRACKETS, r"-\1", regex=True)
+    return bare.str.replace(decimal, ".", regex=False).str.strip()
 
 
-def _say(name: str, texts: pd.Series, values: pd.Series) -> None:
+def _say(name: str, texts: pd.Series, plain: pd.Series, decimal: str) -> None:
+    """Say how numbers are read that are not written as in other tables."""
     nothing = [text for text in _NOTHING if (texts == text).any()]
-    plain = pd.to_numeric(texts.loc[values.index], errors="coerce").isna()
     said = [f"{nothing[0]!r} as missing"] if nothing else []
-    if plain.any():
-        first = plain.idxmax()
-        said.append(f"{texts[first]!r} as {values[first]:g}")
-    warnings.warn(
-        f"{name!r} is read as numbers, {' and '.join(said)}.", ConvCNPWarning, stacklevel=6
-    )
+    written = texts[plain.index]
+    is_other = written.str.replace(decimal, ".", regex=False) != plain
+    in_brackets = is_other & written.str.contains("(", regex=False)
+    for is_so in (is_other & ~in_brackets, in_brackets):
+        if is_so.any():
+            first = is_so.idxmax()
+            said.append(f"{written[first]!r} as {float(plain[first]):g}")
+    if said:
+        warnings.warn(
+            f"{name!r} is read as numbers, {' and '.join(said)}.", ConvCNPWarning, stacklevel=6
+        )

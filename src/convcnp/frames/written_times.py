@@ -11,20 +11,23 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from convcnp.errors import ConvCNPWarning
-from convcnp.frames.assembled import is_compact_clock, parts_of, role_in
+from convcnp.frames.assembled import is_compact_clock, parts_of, roles_of
 from convcnp.frames.compact import holds_compact_dates, number_format
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates
+from convcnp.frames.padded import padded_like
 from convcnp.frames.time_axis import is_day_first
 
 _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
     *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%Y-%j", "%d:%m:%Y"),
+    *("%Y\u5e74%m\u6708", "%Y\u5e74%-m\u6708"),
     *("%b %Y", "%B %Y", "%b. %Y", "%m/%Y", "%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
 )
 _DATE_FORMATS = (
     *("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%b-%y", "%-m/%-d/%y", "%-d/%-m/%y", "%-d.%-m.%y"),
+    *("%Y\u5e74%m\u6708%d\u65e5", "%Y\u5e74%-m\u6708%-d\u65e5"),
     *("%m/%d/%Y", "%-m/%-d/%Y", "%-d/%-m/%Y", "%-d.%-m.%Y"),
 )
 _CLOCK_FORMATS = (
@@ -41,10 +44,15 @@ def split_times(
     """Return the columns that hold these times in a table: the time itself, or its parts."""
     parts = parts_of(frame, name)
     if not parts:
-        return {name: _written_like(frame[name], times)}
-    roles = {part: role_in(frame[part]) for part in parts}
+        return {name: padded_like(frame[name], _written_like(frame[name], times))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
+        roles = roles_of(frame, parts)
     years = times.dt.isocalendar().year if "week" in roles.values() else times.dt.year
-    return {part: _part(frame[part], role, times, years) for part, role in roles.items()}
+    return {
+        part: padded_like(frame[part], _part(frame[part], role, times, years))
+        for part, role in roles.items()
+    }
 
 
 def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:

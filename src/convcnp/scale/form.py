@@ -23,7 +23,7 @@ from convcnp.predict.answers import QUANTILES, check_quantiles
 from convcnp.predict.predictor import Predictor
 from convcnp.predict.request import Request
 from convcnp.predict.zoo import load
-from convcnp.scale.inputs import check_form, kind_of
+from convcnp.scale.inputs import check_form, kind_of, named_alike
 
 ROW = "__row__"  # the column that keeps the order of rows
 GAPS = "gaps"
@@ -117,6 +117,9 @@ class Form:
 
     def needed(self, frame: pd.DataFrame, path: str) -> pd.DataFrame:
         """Return the columns that are needed of another table, and refuse one of another form."""
+        if self.group in frame.columns:
+            named = named_alike(frame[self.group], self.kinds[self.group])
+            frame = frame.assign(**{self.group: named})
         check_form(frame, path, self.kinds, self.group, self.first)
         times = time_column(frame, self.time)
         if continued(times, grouped(frame, self.group)[0]) is not times:

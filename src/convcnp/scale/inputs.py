@@ -14,9 +14,12 @@ from convcnp.errors import TableError
 from convcnp.extras import import_extra
 from convcnp.frames.kinds import is_numeric
 from convcnp.frames.names import listed
+from convcnp.frames.padded import is_padded, without_zeros
 from convcnp.frames.reading import plain, read_table
 
 _ENDINGS = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+# What names series.
+_NAMES, _WHOLE, _DIGITS = "numbers or words", "whole numbers", "whole numbers with zeros in front"
 _READERS = 16  # threads that look at files: disks of a network answer slowly
 
 
@@ -133,9 +136,24 @@ def kind_of(column: pd.Series, is_group: bool = False) -> str:
     """Return what the cells of a column are, as far as all files must agree on it."""
     if column.dtype.kind in "mM":
         return {"m": "durations", "M": "dates"}[column.dtype.kind]
+    if is_group and is_padded(column):
+        return _DIGITS
     if is_group:
-        return "whole numbers" if column.dtype.kind in "iu" else "numbers or words"
+        return _WHOLE if column.dtype.kind in "iu" else _NAMES
     return "numbers" if is_numeric(column) else "words"
+
+
+def named_alike(groups: pd.Series, kind: str) -> pd.Series:
+    """Return names of series as the first table writes them: 120 as text, if 007 is among its own.
+
+    Example:
+        >>> kind = kind_of(pd.Series(["007", "012"]), is_group=True)
+        >>> named_alike(pd.Series([120]), kind).tolist()
+        ['120']
+    """
+    if kind == _DIGITS and groups.dtype.kind in "iu":
+        return groups.astype(str)
+    return without_zeros(groups) if kind == _WHOLE else groups
 
 
 def check_form(
@@ -155,7 +173,8 @@ def check_form(
         )
     for name, kind in kinds.items():
         found = kind_of(frame[name], name == group)
-        if found != kind and "words" not in (found, kind):
+        are_texts = {found, kind} == {_NAMES, _DIGITS}
+        if found != kind and "words" not in (found, kind) and not are_texts:
             raise TableError(
                 f"Expected tables of one form, but {name!r} holds {found} in {path}, and {kind} in "
                 f"{first}; bring them to one form."
