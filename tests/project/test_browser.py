@@ -376,6 +376,34 @@ def test_an_upload_that_is_answered_late_does_not_stand(page, content):
     shows_tide(page)
 
 
+def test_a_new_table_is_not_looked_ahead_of(page):
+    drop_co2(page)
+    page.focus("#series-ahead")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#series-ahead-said") == "1 step ahead"
+    choose_tide(page)
+    until(page, "document.querySelector('#series-ahead-said').textContent === 'no steps'")
+
+
+def test_a_picture_that_is_answered_late_does_not_stand(page):
+    page.click("nav a[href='#pictures']")
+    hold(page, "api/pictures?")
+    small = b"P6 8 8 255\n" + bytes(192)
+    page.set_input_files(
+        "#picture-file",
+        {"name": "small.ppm", "mimeType": "image/x-portable-pixmap", "buffer": small},
+    )
+    held(page)
+    page.click("#picture-example")
+    until(page, "held.length === 2")
+    let_go(page, 1)
+    until(page, "document.querySelector('#picture-given').width === 256")
+    let_go(page)
+    idle(page)
+    assert page.evaluate("document.querySelector('#picture-given').width") == 256
+    assert page.inner_text("#picture-error") == ""
+
+
 @pytest.mark.parametrize("question", [1, 2])
 def test_words_about_a_table_that_was_replaced_are_dropped(page, question):
     """A wide table is asked about twice: which columns there are, and of those that are shown."""

@@ -7,7 +7,8 @@ import { bitsOf, Painting } from "./painting.js";
 const DIGIT = 28; // pixels along a side
 const DIGITS = "mnist-convcnp-long";
 
-let given = null; // { name, blob }: what is sent again to a server that came back
+let chosen = null; // { name, blob }: what was asked for last
+let given = null; // likewise, which the server has: what is sent again to one that came back
 let picture = null; // what the server says of it
 let completion = null;
 let painting = null; // of what is missing
@@ -25,14 +26,19 @@ export async function connected() {
 
 export function shown() {}
 
-/** Give a picture to the server; again if it was forgotten. */
+/** Give a picture to the server; again if it was forgotten. Late answers about another are dropped. */
 async function take(what, isAgain = false) {
+  if (!isAgain) chosen = what;
+  const isReplaced = () => what !== (isAgain ? given : chosen);
   part("error").textContent = "";
   try {
-    picture = await ask(`api/pictures?name=${encodeURIComponent(what.name)}`, what.blob);
+    const answer = await ask(`api/pictures?name=${encodeURIComponent(what.name)}`, what.blob);
+    if (isReplaced()) return;
+    picture = answer;
     given = what;
     if (isAgain) return;
     const shownPicture = await createImageBitmap(await ask(`api/pictures/${picture.picture}.png`, undefined, "blob"));
+    if (isReplaced()) return;
     part("body").hidden = false;
     painting = new Painting(part("given"), shownPicture, {
       size: () => Number(part("brush").value),
@@ -45,7 +51,7 @@ async function take(what, isAgain = false) {
       : "Paint over what is missing, or keep a share of the pixels.";
     if (picture.missing) complete();
   } catch (error) {
-    part("error").textContent = error.message;
+    if (!isReplaced()) part("error").textContent = error.message;
   }
 }
 

@@ -49,7 +49,7 @@ async function take(what, isAgain = false) {
     given = what;
     if (!isAgain) {
       found = view = null;
-      part("ahead").value = 0;
+      lookAhead(0);
       const names = table.columns.map((name) => [name, name]);
       fillMenu(part("time"), [["", "guess"], ...names], "");
       fillMenu(part("group"), [["", "guess"], ["\u0000none", "none"], ...names], "");
@@ -237,9 +237,14 @@ part("number").addEventListener("change", () => {
   view = null;
   again();
 });
+/** Set how far a forecast goes, and say it. */
+function lookAhead(steps) {
+  part("ahead").value = steps;
+  part("ahead-said").textContent = `${steps || "no"} ${steps === 1 ? "step" : "steps"}${steps ? " ahead" : ""}`;
+}
+
 part("ahead").addEventListener("input", () => {
-  const steps = Number(part("ahead").value);
-  part("ahead-said").textContent = steps ? `${steps} steps ahead` : "no steps";
+  lookAhead(Number(part("ahead").value));
   view = null;
   predict();
 });
