@@ -47,7 +47,7 @@ def test_units_are_learned_from_the_training_series_alone():
     frame = series_frame(30)
     held = part_of(Rows.of(frame, choose_columns(frame)), "test")
     name = held.labels[np.flatnonzero(held.lengths)[0]]
-    changed = frame.assign(v=frame["v"].where(frame["id"] != name, 1e6))
+    changed = frame.assign(v=frame["v"].where(frame["id"] != name, frame["v"] + 1e6))
     first, second = planned(frame)[0], planned(changed)[0]
     assert first.data["level"] == second.data["level"]
     assert first.data["level"][0] == pytest.approx(10, abs=0.5)
