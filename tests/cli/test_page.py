@@ -32,6 +32,16 @@ def test_it_prints_an_address_that_opens_and_stops(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_stops_it_before_it_answers():
+    command = [sys.executable, "-m", "convcnp", "app", "--no-open", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "http://" in process.stderr.readline()
+        process.send_signal(2)
+        rest = process.stderr.read()
+    assert process.returncode == 0
+    assert rest == "Stop with Ctrl-C.\nStopped; nothing was kept.\n"
+
+
 def test_listening_to_others_says_what_it_means():
     command = [
         sys.executable,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import threading
 import webbrowser
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -47,13 +49,25 @@ def app(
         )
     if port and server.port != port:
         say(f"Port {port} is taken; this is port {server.port}.")
-    _say_address(server, "Open")
-    say("Stop with Ctrl-C.")
-    if not no_open:  # soon: the browser waits for a server that is bound but does not answer yet
-        threading.Thread(target=webbrowser.open, args=[server.address()], daemon=True).start()
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again when it has stopped
+    with _stopped_by_interrupts(server):
+        _say_address(server, "Open")
+        say("Stop with Ctrl-C.")
+        if (
+            not no_open
+        ):  # soon: the browser waits for a server that is bound but does not answer yet
+            threading.Thread(target=webbrowser.open, args=[server.address()], daemon=True).start()
         server.run()
     say("Stopped; nothing was kept.")
+
+
+@contextlib.contextmanager
+def _stopped_by_interrupts(server: Server) -> Iterator[None]:
+    """Let Ctrl-C stop a server, also one that only starts: an exception could get lost there."""
+    before = signal.signal(signal.SIGINT, lambda *_: server.stop())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _say_address(server: Server, intent: str) -> None:
