@@ -52,9 +52,8 @@ def app(
     with _stopped_by_interrupts(server):
         _say_address(server, "Open")
         say("Stop with Ctrl-C.")
-        if (
-            not no_open
-        ):  # soon: the browser waits for a server that is bound but does not answer yet
+        if not no_open:
+            # Soon: the browser waits for a server that is bound but does not answer yet.
             threading.Thread(target=webbrowser.open, args=[server.address()], daemon=True).start()
         server.run()
     say("Stopped; nothing was kept.")
