@@ -45,8 +45,9 @@ demo: $(STAMP)  ## Set up, fill the gaps of real series, and draw them into out/
 	$(BIN)/python demo/demo.py
 
 # OpenBLAS chooses its routines by the processor, unless the environment names an older one.
-bench: $(STAMP)  ## Measure speed and memory as ratios, and write results/bench.json
+bench: $(STAMP)  ## Measure speed and memory as ratios, and write results/bench.json and its tables
 	env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out results/bench.json
+	$(BIN)/python tools/update_tables.py
 
 tables: $(STAMP)  ## Write the tables and excerpts of README and docs
 	$(BIN)/python tools/update_tables.py
