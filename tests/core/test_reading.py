@@ -62,3 +62,24 @@ def test_two_cells_are_made_of_one_as_by_repeating_it(kernel_size):
     pairs = functional.conv2d(h, made, padding=(0, made.shape[3] // 2)).unflatten(1, (2, 4))
     assert made.shape[3] <= (kernel_size + 3) // 2
     assert_equal(pairs.movedim(1, -1).flatten(3), expected, 1e-12)
+
+
+def test_large_products_have_few_sizes(monkeypatch):
+    """Libraries prepare for every size anew, and lines of tasks have thousands of them."""
+    sizes = set()
+
+    def noted(a: Tensor, *others: Tensor) -> Tensor:
+        sizes.add(len(a))
+        return inner(a, *others)
+
+    inner = module.product
+    monkeypatch.setattr(module, "product", noted)
+    matrix, bias = drawn(60, 48), drawn(48, seed=1)
+    many = range(400, 800, 2)
+    for cells in many:
+        reading = reading_of("same", 5, 2, cells, (0, 0), torch.float64)
+        rows = drawn(reading.read_from, 20, seed=cells)
+        near = rows.index_select(0, reading.reads).view(-1, 60)
+        found = reading.product(rows, matrix, bias)
+        assert_equal(found, (near @ matrix + bias).view(found.shape), 1e-12)
+    assert len(sizes) < len(many) / 10

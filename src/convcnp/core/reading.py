@@ -10,12 +10,15 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Tensor
+from torch.nn import functional
 
 from convcnp.core.grid import Ends
+from convcnp.core.products import MANY, product
 
 Step = Literal["same", "halved", "doubled"]  # cells that a layer makes of those that it reads
 
 AHEAD = 4  # cells before those of the tasks
+_EVEN_BITS = 4  # of numbers of rows: eight of them between one and its double
 KEPT_CELLS = 2**14  # of lines whose indices are kept: those of larger ones would fill the memory
 
 
@@ -58,9 +61,23 @@ class Reading:
     ) -> Float[Tensor, "S D"]:
         """Multiply all that is read for a row by a matrix, and add a bias."""
         wide, outputs = matrix.shape
-        near = rows.view(-1, wide // self.shape[0]).index_select(0, self.reads)
-        found = torch.addmm(bias, near.view(-1, wide), matrix)
-        return found.view(-1, outputs // self.shape[2])
+        rows = rows.view(-1, wide // self.shape[0])
+        if self.made * wide * outputs < MANY:
+            near = rows.index_select(0, self.reads).view(-1, wide)
+            return torch.addmm(bias, near, matrix).view(-1, outputs // self.shape[2])
+        near = rows.index_select(0, self._in_few_sizes).view(-1, wide)
+        return product(near, matrix, bias)[: self.made].view(-1, outputs // self.shape[2])
+
+    @cached_property
+    def made(self) -> int:
+        """Rows that are made."""
+        return len(self.reads) // self.shape[0]
+
+    @cached_property
+    def _in_few_sizes(self) -> Int[Tensor, " N"]:
+        """Numbers of rows, more than are read, so that large products have few sizes."""
+        step = max(2 ** (self.made.bit_length() - _EVEN_BITS), 1)
+        return functional.pad(self.reads, (0, self.shape[0] * (-self.made % step)))
 
     def matrix(self, weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "kc d"]:
         """Return the weights between the channels of all cells of rows."""
