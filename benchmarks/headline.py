@@ -21,10 +21,11 @@ import numpy as np
 from benchmarks.plain import copy_weights, plainly_training
 from benchmarks.steps import build
 from benchmarks.training import plain_sizes
+from convcnp.core.allocation import keep_freed_memory
 from convcnp.training.checkpoint import Progress
 from convcnp.training.experiment import Experiment
 from convcnp.training.loop import train
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.training.machine import flushing_denormals
 from convcnp.training.provenance import commit, hardware, versions
 
 PAPER = {"eq": 1.06, "matern": 0.53}  # ConvCNPXL in Table 1

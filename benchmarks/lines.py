@@ -11,10 +11,11 @@ from torch import Tensor
 from benchmarks.steps import build
 from benchmarks.timing import Contestant, Finding, Times, interleaved
 from convcnp.core import tape
+from convcnp.core.allocation import keep_freed_memory
 from convcnp.core.cnn import SimpleCNN, UNet
 from convcnp.core.grid import Field
 from convcnp.core.line import Line
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.training.machine import flushing_denormals
 
 CELLS, BATCH = 384, 16
 

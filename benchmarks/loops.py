@@ -8,7 +8,8 @@ from statistics import median
 from benchmarks.steps import build, draw, package_step
 from benchmarks.timing import Finding, interleaved
 from convcnp import ConvCNP
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.core.allocation import keep_freed_memory
+from convcnp.training.machine import flushing_denormals
 
 
 def loops(quick: bool) -> list[Finding]:

@@ -13,10 +13,11 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from benchmarks.steps import build, draw
 from benchmarks.timing import Finding, Times
 from convcnp import Task
+from convcnp.core.allocation import keep_freed_memory
 from convcnp.core.grid import Field
 from convcnp.models.convcnp import ConvCNP
 from convcnp.training.clipping import clip
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.training.machine import flushing_denormals
 
 PRESETS = ("convcnp", "convcnpxl", "convcnp-ours")
 

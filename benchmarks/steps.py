@@ -11,11 +11,12 @@ from torch.nn.functional import pad
 from benchmarks.plain import copy_weights, train_step
 from benchmarks.timing import Contestant, Finding, interleaved, speed_up
 from convcnp import ConvCNP, Task
+from convcnp.core.allocation import keep_freed_memory
 from convcnp.core.heads import GaussianHead
 from convcnp.core.predictive import Predictive
 from convcnp.data.functions import GPSource
 from convcnp.data.source import seeded
-from convcnp.training.machine import flushing_denormals, keep_freed_memory
+from convcnp.training.machine import flushing_denormals
 
 LEAST = {"convcnp": 10.0, "convcnpxl": 18.0}  # the speed-up asked of each preset
 SOURCE = GPSource()

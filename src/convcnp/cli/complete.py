@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from convcnp.cli.allocation import return_freed_memory
 from convcnp.cli.console import warnings_said
+from convcnp.core.allocation import return_freed_memory
 from convcnp.errors import SettingError
 from convcnp.extras import import_extra
 from convcnp.storage import check_folder

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from convcnp.cli.allocation import keep_freed_memory
 from convcnp.cli.console import complain, say, show_table
 from convcnp.cli.options import (
     TIMEOUT,
@@ -118,7 +117,6 @@ def training(
     from convcnp.training.processes import Processes
 
     torch.set_num_threads(threads)
-    keep_freed_memory()
     processes = Processes(accelerator, devices, nodes, precision, timeout)
     with processes.one_voice(complain):
         yield processes

@@ -25,6 +25,7 @@ from pydantic import (
 )
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from convcnp.core.allocation import keep_freed_memory
 from convcnp.core.task import Task
 from convcnp.data.source import Source, seeded
 from convcnp.errors import DivergedError, SettingError
@@ -39,11 +40,7 @@ from convcnp.training.evaluation import (
     fixed_tasks,
     log_likelihoods,
 )
-from convcnp.training.machine import (
-    flushing_denormals,
-    keep_freed_memory,
-    multiplying_alone,
-)
+from convcnp.training.machine import flushing_denormals, multiplying_alone
 from convcnp.training.muon import Muon
 from convcnp.training.together import by_first, num_processes, summed
 
