@@ -10,6 +10,7 @@ from torch import Tensor
 
 from convcnp.core import line_loops as loops
 from convcnp.core.reading import Reading, reading_of
+from convcnp.core.rows import Rows, rows_of
 
 INPUTS, OUTPUTS = 3, 2
 
@@ -21,6 +22,10 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
 
 def of(step: str, kernel_size: int = 5) -> Reading:
     return reading_of(step, kernel_size, 2, 6, (0, 0), torch.float64)
+
+
+def rows(step: str, kernel_size: int = 5) -> Rows:
+    return rows_of(step, kernel_size, (6, 6), (0, 0))
 
 
 def freshly_compiled(loop):
@@ -37,13 +42,15 @@ every_way = pytest.mark.parametrize("made_by", [lambda loop: loop, freshly_compi
 @pytest.mark.parametrize("kernel_size", [1, 3, 5, 7])
 def test_a_kernel_is_laid_out_as_its_matrix_and_back(made_by, step, kernel_size):
     reading, weight = of(step, kernel_size), drawn(OUTPUTS, INPUTS, 1, kernel_size)
-    rows, read, made = reading.shape
+    many, read, made = reading.shape
     wide, long = read * INPUTS, made * OUTPUTS
-    matrix, back = np.ones((rows * wide, long)), np.ones((rows * long, wide))
-    made_by(loops.lay_out)(weight[:, :, 0].numpy(), reading.indices[2], made, matrix, back)
+    matrix, back = np.ones((many * wide, long)), np.ones((many * long, wide))
+    made_by(loops.lay_out)(
+        weight[:, :, 0].numpy(), rows(step, kernel_size).meets, made, matrix, back
+    )
     expected = reading.matrix(weight)
     np.testing.assert_allclose(matrix, expected, atol=1e-15)
-    transposed = expected.view(rows, wide, long).transpose(1, 2).reshape(-1, wide)
+    transposed = expected.view(many, wide, long).transpose(1, 2).reshape(-1, wide)
     np.testing.assert_allclose(back, transposed, atol=1e-15)
 
 
@@ -51,20 +58,21 @@ def test_a_kernel_is_laid_out_as_its_matrix_and_back(made_by, step, kernel_size)
 @every_step
 def test_the_gradient_of_a_matrix_is_collected_in_its_kernel(made_by, step):
     reading = of(step)
-    rows, read, made = reading.shape
-    of_matrix = drawn(read * INPUTS, rows * made * OUTPUTS)
+    many, read, made = reading.shape
+    of_matrix = drawn(read * INPUTS, many * made * OUTPUTS)
     of_weight = np.zeros((OUTPUTS, INPUTS, 5))
-    made_by(loops.collect)(of_matrix.numpy(), reading.indices[2], made, of_weight)
+    made_by(loops.collect)(of_matrix.numpy(), rows(step).meets, made, of_weight)
     np.testing.assert_allclose(of_weight, reading.weight(of_matrix, OUTPUTS)[:, :, 0], atol=1e-14)
 
 
-def layer(reading: Reading) -> tuple[Tensor, Tensor, Tensor, np.ndarray, np.ndarray]:
-    """Return rows, a weight and a bias, and the weight's matrices there and back."""
-    rows, read, made = reading.shape
+def layer(step: str) -> tuple[Tensor, Tensor, Tensor, np.ndarray, np.ndarray]:
+    """Return what is read, a weight and a bias, and the weight's matrices there and back."""
+    reading = of(step)
+    many, read, made = reading.shape
     weight = drawn(OUTPUTS, INPUTS, 1, 5, seed=1)
     wide, long = read * INPUTS, made * OUTPUTS
-    matrix, back = np.empty((rows * wide, long)), np.empty((rows * long, wide))
-    loops.lay_out(weight[:, :, 0].numpy(), reading.indices[2], made, matrix, back)
+    matrix, back = np.empty((many * wide, long)), np.empty((many * long, wide))
+    loops.lay_out(weight[:, :, 0].numpy(), rows(step).meets, made, matrix, back)
     return drawn(reading.read_from, wide), weight, drawn(OUTPUTS, seed=2), matrix, back
 
 
@@ -83,16 +91,13 @@ few_at_once = pytest.mark.parametrize("some", [3, 128])  # rows, of which there 
 @pytest.mark.parametrize("is_cut", [True, False])
 def test_a_layer_is_the_product_of_all_that_it_reads(monkeypatch, made_by, step, some, is_cut):
     monkeypatch.setattr(loops, "SOME", some)
-    reading = of(step)
-    rows, _, bias, matrix, _ = layer(reading)
-    reads, found = (
-        reading.indices[0],
-        np.ones((len(reading.reads) // reading.shape[0], len(matrix.T))),
-    )
+    reading, reads = of(step), rows(step).reads
+    values, _, bias, matrix, _ = layer(step)
+    found = np.ones((len(reads) // reading.shape[0], len(matrix.T)))
     made_by(loops.multiply)(
-        in_parts(rows, reading.shape[1]), reads, matrix, bias.numpy(), is_cut, found
+        in_parts(values, reading.shape[1]), reads, matrix, bias.numpy(), is_cut, found
     )
-    expected = reading.product(rows, torch.from_numpy(matrix), bias.repeat(reading.shape[2]))
+    expected = reading.product(values, torch.from_numpy(matrix), bias.repeat(reading.shape[2]))
     expected = expected.relu() if is_cut else expected
     np.testing.assert_allclose(found, expected.view(found.shape), atol=1e-12)
 
@@ -105,16 +110,15 @@ def test_the_gradients_of_a_layer_are_those_that_torch_finds(monkeypatch, made_b
     monkeypatch.setattr(loops, "SOME", some)
     reading = of(step)
     count, _, made = reading.shape
-    rows, _, bias, matrix, back = layer(reading)
-    leaves = [tensor.requires_grad_() for tensor in (rows, torch.from_numpy(matrix), bias)]
+    values, _, bias, matrix, back = layer(step)
+    leaves = [tensor.requires_grad_() for tensor in (values, torch.from_numpy(matrix), bias)]
     found = reading.product(leaves[0], leaves[1], bias.repeat(made)).relu().view(-1, len(matrix.T))
     grad = drawn(*found.shape, seed=3)
     grad[4 // made - 1] = 0
     of_rows, of_matrix, of_bias = torch.autograd.grad(found, leaves, grad)
-    reads, read_by, _ = reading.indices
     own = made_by(loops.multiply_back)(
-        *(grad.numpy(), found.detach().numpy(), True, reads, read_by, back),
-        in_parts(rows.detach(), reading.shape[1]),
+        *(grad.numpy(), found.detach().numpy(), True, rows(step).reads, rows(step).read_by, back),
+        in_parts(values.detach(), reading.shape[1]),
     )
     np.testing.assert_allclose(own[0], of_rows, atol=1e-12)
     inside = of_matrix.view(count, -1, len(matrix.T)).transpose(0, 1).reshape(own[1].shape)

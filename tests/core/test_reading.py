@@ -25,18 +25,6 @@ def test_rows_of_two_cells_are_read_from_their_own_task_or_from_the_constant():
     ]
 
 
-@pytest.mark.parametrize("step", ["same", "halved", "doubled"])
-def test_what_is_read_is_found_again_by_what_it_is_read_by(step):
-    reading = reading_of(step, 5, 2, 6, (0, 0), torch.float64)
-    reads, read_by, meets = reading.indices
-    k = reading.shape[0]
-    for i, row in enumerate(reads):
-        if row:
-            assert read_by[row * k + i % k] == i // k
-    assert len(meets) == int(reading.chosen.sum())
-    assert all(reading.chosen[cell, place] == 1 for cell, place in meets)
-
-
 def test_indices_of_large_lines_are_not_kept(monkeypatch):
     def found() -> list[Tensor]:
         reading = reading_of("halved", 5, 2, 10, (2, 2), torch.float64)

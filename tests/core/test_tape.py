@@ -60,6 +60,39 @@ def test_a_network_of_one_resolution_on_a_tape_is_the_one_on_images(
         assert_equal(one, other, 1e-9 * max(1.0, other.abs().max().item()))
 
 
+@pytest.mark.parametrize(
+    ("cnn", "lengths"),
+    [
+        (UNet(1, 2, (3, 4), (4, 3), blocks=1, activation="gelu"), (8, 16, 4)),
+        (SimpleCNN(1, (2, 3, 4, 2)), (5, 9, 2)),
+    ],
+)
+def test_tasks_of_different_lengths_are_each_computed_by_itself(cnn, lengths):
+    """And hold the constant elsewhere, whose gradient is the sum of all its places."""
+    cnn = lively(copy.deepcopy(cnn)).train()
+    field = Field(drawn(3, max(lengths) + 4, 2), drawn(2, seed=1))
+    given = [*field, *cnn.parameters()]
+
+    def learnt_of(found: Field) -> list[Tensor]:
+        total = (found.values**2).sum() + (found.beyond**3).sum()
+        return [*found, *torch.autograd.grad(total, given)]
+
+    together = learnt_of(cnn(field, lengths=lengths))
+    alone = [
+        cnn(Field(field.values[i : i + 1, :length], field.beyond))
+        for i, length in enumerate(lengths)
+    ]
+    values = [
+        torch.cat([one.values[0], one.beyond.expand(field.values.shape[1] - length, -1)])
+        for one, length in zip(alone, lengths, strict=True)
+    ]
+    for one, other in zip(
+        together, learnt_of(Field(torch.stack(values), alone[0].beyond)), strict=True
+    ):
+        assert other.abs().max() > 1e-3
+        assert_equal(one, other, 1e-9 * max(1.0, other.abs().max().item()))
+
+
 def test_gradients_on_a_tape_are_those_of_differences():
     cnn = lively(UNet(1, 2, (3,), (2,), blocks=1, activation="gelu")).train()
     values, beyond = drawn(2, 4, 2), drawn(2, seed=1)

@@ -53,6 +53,7 @@ class CNN(nn.Module, ABC):
         *,
         before: Pointwise | None = None,
         after: Pointwise | None = None,
+        lengths: tuple[int, ...] | None = None,
         **options: int,
     ) -> Field:
         """Map a field to a field on the same grid; options are those of `layers_forward`.
@@ -60,6 +61,7 @@ class CNN(nn.Module, ABC):
         Args:
             before: Maps the channels of every cell to those that the network reads.
             after: Maps those that it leaves.
+            lengths: Cells that each task needs. In training along a line no others are computed.
         """
         if self.training and self.beside is not None and Line.takes(field) and tape.takes(field):
 
@@ -70,7 +72,7 @@ class CNN(nn.Module, ABC):
 
             modules = [module for module in (before, self, after) if module is not None]
             parameters = chain.from_iterable(module.parameters() for module in modules)
-            return tape.applied(network, field, parameters, self.beside)
+            return tape.applied(network, field, parameters, self.beside, lengths)
         field = field if before is None else field.map(before)
         field = self.between(field, **options)
         return field if after is None else field.map(after)

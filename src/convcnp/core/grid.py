@@ -54,6 +54,7 @@ class Grid:
     spacing: float
     shape: tuple[int, ...]  # cells along each input dimension
     lead: int | None = None  # cells before a phase of the anchor, if a network is to continue it
+    lengths: tuple[int, ...] | None = None  # cells that each task needs, along a line of fixed ends
 
     def cells(self, x: Float[Tensor, "B K Dx"]) -> Float[Tensor, "B K Dx"]:
         """Return positions in cells from the grid's origin, in float64."""
@@ -132,8 +133,11 @@ def covering_grid(
     shape: list[float] = lengths.amax(0).tolist()
     if not task.batch_size * math.prod(shape) <= MAX_CELLS:
         _refuse(task.batch_size, shape, spacing)
-    cells = tuple(int(length) for length in shape)
-    return Grid(origin, spacing, cells, margin.lead(spacing) if margin.is_tight else None)
+    cells = tuple(map(int, shape))
+    if margin.is_tight:
+        return Grid(origin, spacing, cells, lead=margin.lead(spacing))
+    needed = tuple(map(int, lengths[:, 0].tolist())) if len(cells) == 1 else None
+    return Grid(origin, spacing, cells, lengths=needed)
 
 
 def extent(

@@ -11,6 +11,29 @@ from numpy import ndarray
 SOME = 128  # rows that are multiplied at once: twice as many take a fifth longer
 
 
+def find_rows(
+    read: ndarray,  # (B,), rows of each task
+    made: ndarray,  # (B,), rows that are made of them
+    first: int,  # which row of a task is in the middle of what its first one is made of
+    begin: tuple[int, int],  # where the first task's rows begin, of those made and read
+    half: int,  # rows that are read to either side
+    reads: ndarray,  # (n k,), zero: what is far from data
+    read_by: ndarray,  # (R k,), holds the row that nothing reads
+) -> None:
+    """Number the rows that are read for a row, and those that are made of one."""
+    maker, start = begin
+    width = 2 * half + 1
+    for task in range(read.shape[0]):
+        for i in range(made[task]):
+            for j in range(width):
+                place = first + i + j - half
+                if 0 <= place < read[task]:
+                    reads[maker * width + j] = start + place
+                    read_by[(start + place) * width + j] = maker
+            maker += 1
+        start += read[task]
+
+
 def lay_out(
     weight: ndarray,  # (D, C, K)
     meets: ndarray,  # (T, 2): a cell of the kernel, and where it lies between cells of rows

@@ -8,7 +8,6 @@ from typing import Literal
 
 import torch
 from jaxtyping import Float, Int
-from numpy import ndarray
 from torch import Tensor
 from torch.nn import functional
 
@@ -45,11 +44,6 @@ class Reading:
         maker, which = torch.nonzero(reads, as_tuple=True)
         read_by[reads[maker, which], which] = maker
         return read_by.flatten()
-
-    @cached_property
-    def indices(self) -> tuple[ndarray, ndarray, ndarray]:
-        """What is read, what it is read by, and where cells of the kernel lie, as loops take it."""
-        return self.reads.numpy(), self.read_by.numpy(), torch.nonzero(self.chosen).numpy()
 
     @cached_property
     def beyond(self) -> Float[Tensor, "k n"]:
@@ -108,9 +102,7 @@ def reading_of(
 def _reading(
     step: Step, kernel_size: int, batch: int, cells: int, ends: Ends, dtype: torch.dtype
 ) -> Reading:
-    unit = 1 if step == "same" and (cells % 2 or kernel_size == 1) else 2
-    half = -(-(kernel_size // 2) // unit)  # rows to either side
-    read, made = (1 if step == "doubled" else unit), (1 if step == "halved" else unit)
+    unit, half, read, made = shape_of(step, kernel_size, cells)
     first, many = 0, cells // read
     if step == "halved":
         first, many = -ends[0] // 2, (cells + sum(ends)) // 2
@@ -122,13 +114,24 @@ def _reading(
     return Reading(
         reads.flatten(),
         read_from=(AHEAD + batch * cells) // read,
-        chosen=_chosen(step, kernel_size, unit, half).to(dtype),
+        chosen=chosen_of(step, kernel_size, unit, half).to(dtype),
         shape=(reads.shape[1], read, made),
         cells=many * made,
     )
 
 
-def _chosen(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor, "K kcd"]:
+def shape_of(step: Step, kernel_size: int, cells: int) -> tuple[int, int, int, int]:
+    """Return cells in a row of a kernel, rows to either side, and cells in a row read and made.
+
+    Args:
+        cells: Of a task; where they are odd, rows of two do not fit.
+    """
+    unit = 1 if step == "same" and (cells % 2 or kernel_size == 1) else 2
+    half = -(-(kernel_size // 2) // unit)
+    return unit, half, 1 if step == "doubled" else unit, 1 if step == "halved" else unit
+
+
+def chosen_of(step: Step, kernel_size: int, unit: int, half: int) -> Float[Tensor, "K kcd"]:
     """Tell which of a kernel's cells lies between a cell of a row that is read and one made."""
     cell, row, read, made = torch.meshgrid(
         *map(torch.arange, (kernel_size, 2 * half + 1, unit, unit)), indexing="ij"
@@ -148,7 +151,7 @@ def doubling(weight: Float[Tensor, "D C 1 K"]) -> Float[Tensor, "2*D C 1 k"]:
     """
     outputs, inputs, _, size = weight.shape
     half = -(-(size // 2) // 2)
-    chosen = _chosen("doubled", size, 2, half).to(weight)
+    chosen = chosen_of("doubled", size, 2, half).to(weight)
     found = (weight.reshape(-1, size) @ chosen).view(outputs, inputs, -1, 2)
     return found.permute(3, 0, 1, 2).reshape(2 * outputs, inputs, 1, -1)
 

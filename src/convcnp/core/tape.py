@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,11 @@ from convcnp.core import line_loops as loops
 from convcnp.core.compiling import array, compiled, multiplies
 from convcnp.core.grid import Field, Rim
 from convcnp.core.line import Activation, Kernel, gelu, gelu_back
-from convcnp.core.reading import AHEAD, Reading, Step, inside_of, reading_of
+from convcnp.core.reading import AHEAD, Step
+from convcnp.core.rows import Lengths, Rows, inside_of, rows_of
 
 
-class _Rows:
+class _Channels:
     """Rows of a line and, on the way back, the gradient that they have received so far."""
 
     def __init__(self, rows: ndarray) -> None:
@@ -65,12 +67,16 @@ _Tape = list[Callable[[_Found], None]]
 
 @dataclass(frozen=True)
 class TapedLine:
-    """What `Line` is, on a tape: a field on one line of cells for each task."""
+    """What `Line` is, on a tape: a field on one line of cells for each task, each of its length."""
 
-    parts: tuple[_Rows, ...]  # channels side by side, not yet joined
-    batch: int
-    cells: int
+    parts: tuple[_Channels, ...]  # side by side, not yet joined
+    lengths: Lengths
     tape: _Tape
+
+    @property
+    def cells(self) -> int:
+        """Cells of the longest task."""
+        return max(self.lengths)
 
     def convolved(
         self,
@@ -81,56 +87,55 @@ class TapedLine:
     ) -> TapedLine:
         """Convolve into as many cells, half as many of those within a rim, or twice as many."""
         ends = (0, 0) if rim is None else rim.columns
-        dtype = kernel.layer.weight.dtype
-        reading = reading_of(step, kernel.size, self.batch, self.cells, ends, dtype)
+        rows = rows_of(step, kernel.size, self.lengths, ends)
         # Of rows of two cells the parts would lie in turns.
-        line = self if reading.shape[1] == 1 else self._joined()
-        layer = _Layer(line.parts, kernel, activation, reading)
-        return self._next(layer.made, layer.back, reading.cells)
+        line = self if rows.shape[1] == 1 else self._joined()
+        layer = _Layer(line.parts, kernel, activation, rows)
+        return self._next(layer.made, layer.back, rows.lengths)
 
     def plus(self, other: TapedLine) -> TapedLine:
         """Add a field on the same cells."""
         (own,), (further,) = self._joined().parts, other._joined().parts
-        made = _Rows(own.rows + further.rows)
+        made = _Channels(own.rows + further.rows)
 
         def back(_: _Found) -> None:
             grad = made.taken()
             own.receive(grad)
             further.receive(grad)
 
-        return self._next(made, back, self.cells)
+        return self._next(made, back, self.lengths)
 
     def beside(self, other: TapedLine) -> TapedLine:
         """Put another field's channels behind one's own."""
-        return TapedLine((*self.parts, *other.parts), self.batch, self.cells, self.tape)
+        return TapedLine((*self.parts, *other.parts), self.lengths, self.tape)
 
     def without(self, rim: Rim) -> TapedLine:
         """Leave out the outermost cells."""
         (own,) = self._joined().parts
-        inside = array(inside_of(self.batch, self.cells, rim.columns))
-        made = _Rows(own.rows[inside])
+        inside = inside_of(self.lengths, rim.columns)
+        made = _Channels(own.rows[inside])
 
         def back(_: _Found) -> None:
             grad = np.zeros_like(own.rows)
             grad[inside] = made.taken()
             own.receive(grad)
 
-        return self._next(made, back, self.cells - sum(rim.columns))
+        return self._next(made, back, tuple(n - sum(rim.columns) for n in self.lengths))
 
     def _joined(self) -> TapedLine:
         """Return the same with all channels in one part."""
         parts = self.parts
         if len(parts) == 1:
             return self
-        made = _Rows(np.concatenate([part.rows for part in parts], 1))
-        return self._next(made, lambda _: _hand_on(parts, made.taken()), self.cells)
+        made = _Channels(np.concatenate([part.rows for part in parts], 1))
+        return self._next(made, lambda _: _hand_on(parts, made.taken()), self.lengths)
 
-    def _next(self, made: _Rows, back: Callable[[_Found], None], cells: int) -> TapedLine:
+    def _next(self, made: _Channels, back: Callable[[_Found], None], lengths: Lengths) -> TapedLine:
         self.tape.append(back)
-        return TapedLine((made,), self.batch, cells, self.tape)
+        return TapedLine((made,), lengths, self.tape)
 
 
-def _hand_on(parts: tuple[_Rows, ...], grad: ndarray) -> None:
+def _hand_on(parts: tuple[_Channels, ...], grad: ndarray) -> None:
     """Hand every part its channels of a gradient (R, C)."""
     first = 0
     for part in parts:
@@ -143,18 +148,18 @@ class _Layer:
 
     def __init__(
         self,
-        given: tuple[_Rows, ...],
+        given: tuple[_Channels, ...],
         kernel: Kernel,
         activation: Activation | None,
-        reading: Reading,
+        read_rows: Rows,
     ) -> None:
-        self.given, self.kernel, self.activation, self.reading = given, kernel, activation, reading
-        rows, read, made = reading.shape
+        self.given, self.kernel, self.activation, self.rows = given, kernel, activation, read_rows
+        rows, read, made = read_rows.shape
         weight, bias = kernel.arrays()
         outputs, inputs, _ = weight.shape
         wide, long = read * inputs, made * outputs  # numbers in a row read, and made
         self.parts = tuple(part.rows.reshape(-1, read * part.channels) for part in given)
-        reads, _, meets = reading.indices
+        reads, meets = read_rows.reads, read_rows.meets
         matrix = np.empty((rows * wide, long), weight.dtype)
         self.matrix_back = np.empty((rows * long, wide), weight.dtype)
         self.found = np.empty((len(reads) // rows, long), weight.dtype)
@@ -164,18 +169,18 @@ class _Layer:
         found = self.found.reshape(-1, outputs)
         if activation == "gelu":
             found = array(gelu(torch.from_numpy(found)))
-        self.made = _Rows(found)
+        self.made = _Channels(found)
 
     def back(self, found: _Found) -> None:
         """Find the gradients of what was read, of the weight and of the bias."""
-        layer, weight = self.kernel.layer, self.kernel.arrays()[0]
-        reads, read_by, meets = self.reading.indices
+        layer, weight, rows = self.kernel.layer, self.kernel.arrays()[0], self.rows
         of_weight = np.zeros_like(weight)
         is_cut = self.activation == "relu"
         of_rows, of_matrix, of_bias = compiled(loops.multiply_back)(
-            self._grad(), self.found, is_cut, reads, read_by, self.matrix_back, self.parts
+            *(self._grad(), self.found, is_cut, rows.reads, rows.read_by),
+            *(self.matrix_back, self.parts),
         )
-        compiled(loops.collect)(of_matrix, meets, self.reading.shape[2], of_weight)
+        compiled(loops.collect)(of_matrix, rows.meets, rows.shape[2], of_weight)
         found.receive(layer.weight, of_weight.reshape(layer.weight.shape))
         assert layer.bias is not None
         found.receive(layer.bias, of_bias.reshape(-1, len(weight)).sum(0).astype(weight.dtype))
@@ -204,7 +209,11 @@ def takes(given: Field) -> bool:
 
 
 def applied(
-    network: Network, given: Field, parameters: Iterable[Parameter], beside: int = 0
+    network: Network,
+    given: Field,
+    parameters: Iterable[Parameter],
+    beside: int = 0,
+    lengths: Lengths | None = None,
 ) -> Field:
     """Apply a network along a line, as one operation of torch.
 
@@ -212,8 +221,10 @@ def applied(
         parameters: All that the network has.
         beside: Cells beyond either end of every task that the network sees as well, if it leaves
             as many cells as there were.
+        lengths: Cells of every task that are computed, if not all; the others hold the constant.
     """
-    arguments = (network, beside, *given, *parameters)
+    lengths = lengths or (given.values.shape[1],) * len(given.values)
+    arguments = (network, beside, lengths, *given, *parameters)
     return Field(*_Applied.apply(*arguments))  # type: ignore[no-untyped-call]
 
 
@@ -223,19 +234,24 @@ class _Applied(torch.autograd.Function):
         ctx: Any,  # noqa: ANN401 - torch's
         network: Network,
         beside: int,
+        lengths: Lengths,
         values: Float[Tensor, "B L C"],
         beyond: Float[Tensor, " C"],
         *parameters: Tensor,
     ) -> tuple[Float[Tensor, "B l D"], Float[Tensor, " D"]]:
-        batch, cells, channels = values.shape
-        rows = beyond.repeat(AHEAD + batch * (cells + 2 * beside), 1)
-        rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = values
-        ctx.given = TapedLine((_Rows(array(rows)),), batch, cells + 2 * beside, [])
-        ctx.found = network(ctx.given)
-        ctx.parameters, ctx.beside = parameters, beside
-        made = torch.cat([torch.from_numpy(part.rows) for part in ctx.found.parts], 1)
-        of_tasks = made[AHEAD:].unflatten(0, (batch, -1))
-        return of_tasks[:, beside : of_tasks.shape[1] - beside], made[0].clone()
+        rows = np.tile(array(beyond), (AHEAD + sum(lengths) + 2 * beside * len(lengths), 1))
+        for own, cells in zip(_own(rows, lengths, beside), array(values), strict=True):
+            own[:] = cells[: len(own)]
+        line = TapedLine((_Channels(rows),), tuple(n + 2 * beside for n in lengths), [])
+        ctx.given, ctx.found, ctx.parameters = line, network(line), parameters
+        ctx.lengths, ctx.beside, ctx.shape = lengths, beside, values.shape
+        ctx.made = tuple(n - 2 * beside for n in ctx.found.lengths)
+        made = np.concatenate([part.rows for part in ctx.found.parts], 1)
+        cells = values.shape[1] + ctx.made[0] - lengths[0]
+        found = np.tile(made[0], (len(lengths), cells, 1))
+        for own, cells in zip(_own(made, ctx.made, beside), found, strict=True):
+            cells[: len(own)] = own
+        return torch.from_numpy(found), torch.from_numpy(made[0].copy())
 
     @staticmethod
     @once_differentiable
@@ -245,18 +261,31 @@ class _Applied(torch.autograd.Function):
         of_beyond: Float[Tensor, " D"],
     ) -> tuple[Tensor | None, ...]:
         given, found, beside = ctx.given, ctx.found, ctx.beside
-        batch, cells, channels = of_values.shape
-        rows = of_beyond.new_zeros(AHEAD + batch * (cells + 2 * beside), channels)
-        rows[AHEAD:].view(batch, -1, channels)[:, beside : beside + cells] = of_values
-        rows[0] = of_beyond
-        _hand_on(found.parts, array(rows))
+        constant = array(of_beyond).copy()
+        rows = np.zeros((AHEAD + sum(found.lengths), len(constant)), constant.dtype)
+        for own, cells in zip(_own(rows, ctx.made, beside), array(of_values), strict=True):
+            own[:] = cells[: len(own)]
+            constant += cells[len(own) :].sum(0)
+        rows[0] = constant
+        _hand_on(found.parts, rows)
         of_parameters = _Found()
         for back in reversed(given.tape):
             back(of_parameters)
-        grad = torch.from_numpy(given.parts[0].taken())
-        of_tasks = grad[AHEAD:].unflatten(0, (batch, given.cells))
-        before, inside, after = of_tasks.split([beside, given.cells - 2 * beside, beside], 1)
-        of_constant = grad[:AHEAD].sum(0) + before.sum((0, 1)) + after.sum((0, 1))
+        grad = given.parts[0].taken()
+        inside = np.zeros(ctx.shape, grad.dtype)
+        for own, cells in zip(_own(grad, ctx.lengths, beside), inside, strict=True):
+            cells[: len(own)] = own
+            own[:] = 0  # the others were all made of the constant
         grads = (of_parameters.get(id(parameter)) for parameter in ctx.parameters)
-        tensors = (None if each is None else torch.from_numpy(each) for each in grads)
-        return None, None, inside, of_constant, *tensors
+        tensors = (
+            None if each is None else torch.from_numpy(each)
+            for each in (inside, grad.sum(0), *grads)
+        )
+        return None, None, None, *tensors
+
+
+def _own(rows: ndarray, lengths: Lengths, beside: int) -> list[ndarray]:
+    """Return the cells of every task, without those beside them."""
+    ends = accumulate((n + 2 * beside for n in lengths), initial=AHEAD)
+    next(ends)
+    return [rows[end - beside - n : end - beside] for end, n in zip(ends, lengths, strict=True)]

@@ -127,14 +127,14 @@ def _functions(
 ) -> Float[Tensor, "B K 1"]:
     """Draw one function per task at the inputs, with a spread of about one."""
     parts = 4
-    frequency = torch.cat([_frequencies(dice, lengths) for _ in range(parts)], 2)  # (B, 1, 4 F)
+    frequency = _frequencies(dice, lengths, parts).flatten(1)[:, None]  # (B, 1, P F)
     phase = dice.uniform((1, parts * _FEATURES), 0, 2 * math.pi)
-    waves = torch.cos((2 * math.pi * x * frequency + phase).float()).double()
-    waves = waves.unflatten(2, (parts, _FEATURES)).mean(3) * math.sqrt(2 * _FEATURES)
+    waves = torch.addcmul(phase, x, 2 * math.pi * frequency).float().cos_()
     # The number of components is one plus the others' presence; small ones matter too.
     amplitude = dice.log_uniform((1, parts), 0.03, 1.0) * dice.chance(0.4, (1, parts))
     amplitude[:, :, 0] = 1.0
-    y = (waves * amplitude).sum(2, keepdim=True)
+    weight = amplitude.float().repeat_interleave(_FEATURES, 2) * math.sqrt(2 / _FEATURES)
+    y = (waves @ weight.mT).double()
     middle = (x - x.mean(1, keepdim=True)) / lengths
     y = y + dice.chance(0.3) * dice.log_uniform((1, 1), 0.1, 20.0) * dice.normal((1, 1)) * middle
     for _ in range(2):
@@ -143,32 +143,35 @@ def _functions(
     return _bent(dice, y)
 
 
-def _frequencies(dice: _Dice, lengths: Float[Tensor, "B 1 1"]) -> Float[Tensor, "B 1 F"]:
-    r"""Draw the frequencies of one component from the spectral density of its kernel.
+def _frequencies(
+    dice: _Dice, lengths: Float[Tensor, "B 1 1"], parts: int
+) -> Float[Tensor, "B P F"]:
+    r"""Draw the frequencies of each component from the spectral density of its kernel.
 
     A sum of cosines with such frequencies and random phases has that kernel (Rahimi and Recht,
     2007): Gaussian frequencies give EQ, Student-t ones with :math:`2\nu` degrees of freedom
     Matern-:math:`\nu`, multiples of :math:`1/p` a period, and scattered around them a drifting one.
     """
-    shape = (1, _FEATURES)
+    shape, each = (parts, _FEATURES), (parts, 1)
     normal = dice.normal(shape)
     # Degrees of freedom 1, 3 and 5 as sums of squares; none is the limit, the EQ kernel.
-    squares = dice.normal((5, *shape)) ** 2  # (B, 5, 1, F)
+    squares = dice.normal((5, *shape)) ** 2  # (B, 5, P, F)
     student = [
         normal / squares[:, :degrees].mean(1).sqrt().clamp(min=1e-3) for degrees in (1, 3, 5)
     ]
-    scatter = torch.stack([normal, *student])  # (4, B, 1, F)
-    scatter = torch.gather(scatter, 0, dice.choice((3, 1, 1, 1))[None].expand(1, -1, *shape))[0]
-    length_scale = dice.log_uniform((1, 1), 1.5, (lengths * 0.7).clamp(min=3.0))
+    scatter = torch.stack([normal, *student])  # (4, B, P, F)
+    kind = dice.choice((3, 1, 1, 1), each)
+    scatter = torch.gather(scatter, 0, kind[None].expand(1, -1, *shape))[0]
+    length_scale = dice.log_uniform(each, 1.5, (lengths * 0.7).clamp(min=3.0))
     broad = scatter / (2 * math.pi * length_scale)
     # Harmonics k with weights exp(-k / decay): from a pure sine to sharp shapes.
-    decay = dice.log_uniform((1, 1), 0.1, 4.0)
+    decay = dice.log_uniform(each, 0.1, 4.0)
     harmonic = 1 + (-decay * torch.log1p(-dice.uniform(shape))).floor()
-    period = dice.log_uniform((1, 1), 3.0, (lengths * 0.6).clamp(min=4.0))
-    drift = dice.log_uniform((1, 1), 1.0, 40.0) * period
-    is_exact = dice.chance(0.5)
+    period = dice.log_uniform(each, 3.0, (lengths * 0.6).clamp(min=4.0))
+    drift = dice.log_uniform(each, 1.0, 40.0) * period
+    is_exact = dice.chance(0.5, each)
     lines = harmonic / period + torch.where(is_exact, 0.0, normal / (2 * math.pi * drift))
-    return torch.where(dice.chance(0.45), lines, broad)
+    return torch.where(dice.chance(0.45, each), lines, broad)
 
 
 def _bent(dice: _Dice, y: Float[Tensor, "B K 1"]) -> Float[Tensor, "B K 1"]:

@@ -148,7 +148,8 @@ class ConvCNP(Model):
         first = {} if grid.lead is None else {"first": -grid.lead}
         # Projecting to the output channels before the kernel product, as Algorithm 1 does, decodes
         # 2 Dy channels instead of all that the network has.
-        field = self.cnn(Field(h, nothing), before=self.embedding, after=self.head, **first)
+        maps = {"before": self.embedding, "after": self.head}
+        field = self.cnn(Field(h, nothing), **maps, lengths=grid.lengths, **first)
         field = field.map(self.to_predictive.on_grid)
         return self.decoder(field, task.x_target, grid)  # (B, M, P)
 
