@@ -1,11 +1,10 @@
 """What is set while a model is trained."""
 
-import ctypes
-import platform
 import signal
 import subprocess
 
 import pytest
+import scipy.linalg  # noqa: F401 - its threads are counted
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -13,37 +12,9 @@ from convcnp.errors import SettingError
 from convcnp.training.machine import (
     check_half_precision,
     flushing_denormals,
-    keep_freed_memory,
     multiplying_alone,
 )
 from convcnp.training.processes import Processes
-
-
-class Library:
-    """Takes note of the settings of its memory."""
-
-    def __init__(self):
-        self.settings = {}
-
-    def mallopt(self, parameter, value):
-        self.settings[parameter] = value
-
-
-def settings_made_for(name, monkeypatch):
-    library = Library()
-    monkeypatch.setattr(platform, "libc_ver", lambda: (name, ""))
-    monkeypatch.setattr(ctypes, "CDLL", lambda path: library)
-    keep_freed_memory()
-    return library.settings
-
-
-def test_glibc_keeps_what_was_freed(monkeypatch):
-    trim, block = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
-    assert settings_made_for("glibc", monkeypatch) == {trim: 512 * 2**20, block: 32 * 2**20}
-
-
-def test_other_libraries_are_left_alone(monkeypatch):
-    assert settings_made_for("", monkeypatch) == {}
 
 
 def test_loops_multiply_on_one_thread_for_as_long_as_asked():
