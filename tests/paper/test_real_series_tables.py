@@ -8,7 +8,7 @@ import pytest
 from convcnp.errors import ResultError
 from convcnp.paper.comparison import METHODS
 from convcnp.paper.real_series import FIRST_SERIES, SERIES, real_series
-from convcnp.paper.real_series_tables import REAL_SERIES
+from convcnp.paper.real_series_tables import REAL_SERIES, Gain, Row
 from convcnp.paper.removals import REMOVALS
 from convcnp.paper.tables import build_table
 
@@ -146,17 +146,28 @@ def test_models_stand_beside_themselves_told_the_errors(tmp_path):
     write_series(tmp_path, "hare", **HARE, **told)
     write_series(tmp_path, "lynx", **HARE)
     table = REAL_SERIES["real-series-errors"](tmp_path)
-    assert [row[:3] for row in table.rows[:-2]] == [
-        ["hare", "91", "random"],
-        ["hare", "91", "blocks"],
-        ["Log-likelihood on average", "", ""],
+    assert [row[:4] for row in table.rows] == [
+        ["hare", "91", "random", "3"],
+        ["hare", "91", "blocks", "3"],
+        ["Mean", "", "", ""],
     ]
-    assert table.rows[0][3:] == ["-4.50", "-4.40", "-5.00", "-4.00"]
-    assert table.rows[2][4:] == ["-4.75", "-5.00", "-4.00"]
-    assert [row[3:] for row in table.rows[-2:]] == [
-        ["", "1 of 2", "", "2 of 2"],
-        ["", "1 of 2", "", "2 of 2"],
-    ]
+    # The made-up scores of all methods move together from one time to the next.
+    assert table.rows[0][4:] == ["-4.50", "-4.40", "+0.10", "-5.00", "-4.00", "+1.00"]
+    assert table.rows[2][4:7] == ["-4.75", "-4.75", "+0.00"]
+
+
+def test_a_gain_has_the_error_of_its_pairs():
+    def scores(*values):
+        return [{"log_likelihood": value} for value in values]
+
+    row = Row(
+        *("hare", "other", 91, "random"),
+        {"general": scores(1.0, 2.0, 9.0), "general-errors": scores(2.0, 2.0, 11.0)},
+    )
+    gain = Gain.of(row, "general-errors")
+    assert gain == pytest.approx((1.0, 3**-0.5))
+    assert Gain.mean([gain, Gain(0.0, 0.0)]) == pytest.approx((0.5, 3**-0.5 / 2))
+    assert str(gain) == "+1.00 ± 0.58"
 
 
 def test_a_table_without_results_says_how_to_make_them(tmp_path):

@@ -80,3 +80,5 @@ def test_published_numbers_rest_on_these_points():
 def test_gaps_are_all_but_the_forecast_which_has_one_seed():
     assert (*GAPS, FORECAST) == tuple(REMOVALS) == ("random", "blocks", "middle", "forecast")
     assert [len(removal.seeds) for removal in REMOVALS.values()] == [3, 3, 3, 1]
+    assert [len(removal.repeated(40)) for removal in REMOVALS.values()] == [40, 40, 40, 1]
+    assert all(removal.repeated(None) == removal.seeds for removal in REMOVALS.values())

@@ -50,6 +50,10 @@ def compare(
         list[str] | None,
         typer.Option(help="random, blocks, middle or forecast; all if left out. Repeatable."),
     ] = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, help="How often points are removed anew; three times if left out."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the result files.")] = Path(
         "results/real-series"
     ),
@@ -73,6 +77,7 @@ def compare(
         out,
         removals=removals or list(REMOVALS),
         report=_say_scores,
+        times=times,
     )
     print(f"Wrote {len(paths)} result file{'s' if len(paths) > 1 else ''} to {out}.")
 

@@ -105,6 +105,8 @@ def compare(
     out: Path,
     removals: Sequence[str] = tuple(REMOVALS),
     report: Report = lambda series, method, scores: None,
+    *,
+    times: int | None = None,
 ) -> list[Path]:
     """Score methods on series, and merge their results into one file per series.
 
@@ -114,6 +116,7 @@ def compare(
 
     Args:
         report: Called after every method on every series, with both names and the scores.
+        times: How often points are removed anew, in place of the removals' own number.
     """
     check_known("series", series, SERIES)
     check_known("methods", methods, _ALL)
@@ -124,7 +127,7 @@ def compare(
     for name in series:
         measured = real_series(name)
         for method, predict in ready.items():
-            found = scores(measured, predict, removals)
+            found = scores(measured, predict, removals, times)
             if found is not None:
                 merge(out / f"{name}.json", measured.about, method, found, where)
                 report(name, method, found)
@@ -133,12 +136,15 @@ def compare(
 
 
 def scores(
-    series: RealSeries, method: Method, removals: Sequence[str] = tuple(REMOVALS)
+    series: RealSeries,
+    method: Method,
+    removals: Sequence[str] = tuple(REMOVALS),
+    times: int | None = None,
 ) -> Scores | None:
     """Score a method on a series, for ways and seeds of removing points; None if it cannot run."""
     found: Scores = {name: [] for name in removals}
     for name in removals:
-        for seed in REMOVALS[name].seeds:
+        for seed in REMOVALS[name].repeated(times):
             removed = REMOVALS[name].choose(series.num_points, seeded(seed))
             ready = set_up(method, series, removed)
             if ready is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from convcnp.paper.removals import FORECAST, GAPS, REMOVALS
 from convcnp.paper.table import Table
 from convcnp.training.run import read_result
 
+WITH_ERRORS = "real-series-errors"  # a table, and the folder of its results
 GROUPS = ("seasonal", "irregular", "positive", "other")
 
 
@@ -163,31 +165,62 @@ def summary_table(folder: Path) -> Table:
 
 
 def errors_table(folder: Path) -> Table:
-    """Build a row per series with published errors and removal: models that are told, or not."""
-    pairs = {name: name.removesuffix("-errors") for name in TOLD_ERRORS}
-    rows = [row for row in read_rows(folder) if pairs.keys() & row.scores.keys()]
-    header = ["Series", "Points", "Removed"]
-    for told, untold in pairs.items():
-        header += [METHODS[untold].label, TOLD_ERRORS[told].label]
+    """Build a row per series with published errors and removal: models that are told, or not.
+
+    Each gain has its standard error over the times that points were removed; the last row has the
+    means of the rows.
+    """
+    told = list(TOLD_ERRORS)
+    rows = [row for row in read_rows(folder) if set(told) <= set(row.scores)]
+    header = ["Series", "Points", "Removed", "Times"]
+    for name in told:
+        header += [METHODS[_untold(name)].label, TOLD_ERRORS[name].label, "Gain"]
     lines = []
+    gains: dict[str, list[Gain]] = {name: [] for name in told}
     for row in rows:
-        cells = []
-        for told, untold in pairs.items():
-            cells += [number(row.value(name, LIKELIHOOD), ".2f") for name in (untold, told)]
-        lines.append([row.series, str(row.num_points), row.removal, *cells])
-    each = [name for told, untold in pairs.items() for name in (untold, told)]
-    means = [Rows(rows).mean(name, LIKELIHOOD) for name in each]
-    lines.append(["Log-likelihood on average", "", "", *means])
-    for measure, sign in ((LIKELIHOOD, 1), (CRPS, -1)):
-        cells = [_better(Rows(rows), told, untold, measure, sign) for told, untold in pairs.items()]
-        label = f"{measure.title.split(' ')[0]} better with errors"
-        lines.append([label, "", "", *(cell for pair in cells for cell in ("", pair))])
-    return Table("Log-likelihood per removed point, told errors or not", header, lines)
+        line = [row.series, str(row.num_points), row.removal, str(len(row.scores[told[0]]))]
+        for name in told:
+            gains[name].append(Gain.of(row, name))
+            both = (row.value(each, LIKELIHOOD) for each in (_untold(name), name))
+            line += [*(number(value, ".2f") for value in both), str(gains[name][-1])]
+        lines.append(line)
+    last = ["Mean", "", "", ""]
+    for name in told:
+        means = [Rows(rows).mean(each, LIKELIHOOD) for each in (_untold(name), name)]
+        last += [*means, str(Gain.mean(gains[name]))]
+    return Table("Log-likelihood per removed point, told errors or not", header, [*lines, last])
 
 
-def _better(rows: Rows, told: str, untold: str, measure: Measure, sign: int) -> str:
-    found = [sign * a > sign * b for a, b in rows.pairs(told, untold, measure)]
-    return f"{sum(found)} of {len(found)}"
+class Gain(NamedTuple):
+    """What a model gains by being told errors, and the standard error of that."""
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, row: Row, told: str) -> Gain:
+        """Compare both ways each time that points were removed."""
+        each = [
+            with_errors[LIKELIHOOD.key] - without[LIKELIHOOD.key]
+            for with_errors, without in zip(
+                row.scores[told], row.scores[_untold(told)], strict=True
+            )
+        ]
+        error = statistics.stdev(each) / len(each) ** 0.5 if len(each) > 1 else 0.0
+        return cls(statistics.fmean(each), error)
+
+    @classmethod
+    def mean(cls, gains: list[Gain]) -> Gain:
+        """Return the mean of independent gains."""
+        total = math.hypot(*(gain.error for gain in gains))
+        return cls(statistics.fmean(gain.value for gain in gains), total / len(gains))
+
+    def __str__(self) -> str:
+        return f"{self.value:+.2f} ± {self.error:.2f}" if self.error else f"{self.value:+.2f}"
+
+
+def _untold(told: str) -> str:
+    return told.removesuffix("-errors")
 
 
 def _summary(kind: str, method: str, rows: Rows) -> list[str]:
@@ -220,5 +253,5 @@ REAL_SERIES: dict[str, Callable[[Path], Table]] = {
     "real-series-seconds": partial(score_table, SECONDS),
     "real-series-forecast": forecast_table,
     "real-series-summary": summary_table,
-    "real-series-errors": errors_table,
+    WITH_ERRORS: errors_table,
 }

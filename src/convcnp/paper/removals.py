@@ -69,6 +69,10 @@ class Removal(NamedTuple):
     choose: Callable[[int, Generator], Tensor]
     seeds: tuple[int, ...] = (0, 1, 2)
 
+    def repeated(self, times: int | None) -> tuple[int, ...]:
+        """Return as many seeds, or its own; a removal that is always the same needs one."""
+        return self.seeds if times is None or len(self.seeds) == 1 else tuple(range(times))
+
 
 REMOVALS = {
     "random": Removal(removed_at_random),

@@ -10,7 +10,7 @@ from typing import Any
 from convcnp.errors import ResultError
 from convcnp.paper.photograph_tables import PHOTOGRAPHS
 from convcnp.paper.plane_tables import PLANE
-from convcnp.paper.real_series_tables import REAL_SERIES
+from convcnp.paper.real_series_tables import REAL_SERIES, WITH_ERRORS
 from convcnp.paper.table import Table
 from convcnp.training.run import read_result
 
@@ -27,7 +27,7 @@ def build_table(name: str, experiments: Path, results: Path) -> Table:
         results: Folder with a subfolder per table, which holds the result files.
     """
     if name in REAL_SERIES:
-        return REAL_SERIES[name](results / "real-series")
+        return REAL_SERIES[name](results / (name if name == WITH_ERRORS else "real-series"))
     if name in PHOTOGRAPHS:
         return PHOTOGRAPHS[name](results / "photographs")
     if name in PLANE:
