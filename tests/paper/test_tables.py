@@ -15,7 +15,8 @@ from convcnp.paper.tables import LAYOUTS, build_table, layouts
 from convcnp.training.experiment import Experiment
 
 ROOT = Path(__file__).parents[2]
-COMPARED = ("real-series", "plane", "photographs")  # results that no experiment file asks for
+# Results that no experiment file asks for.
+COMPARED = ("real-series", "real-series-errors", "plane", "photographs")
 PAPER = """
 title = "A table"
 columns = { eq = "EQ", eq-printed = "EQ as printed", saw = "Sawtooth" }
