@@ -11,6 +11,7 @@ import pandas as pd
 
 from convcnp.errors import TableError, shortened
 from convcnp.frames.detection import refuse_beyond
+from convcnp.frames.months import in_english
 
 _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
@@ -83,7 +84,8 @@ def is_date(column: pd.Series) -> bool:
     if not _is_text(column):
         return False
     some = column.dropna().head(20)
-    dated = some[[_DATED.fullmatch(str(text).strip()) is not None for text in some]]
+    texts = in_english(some.astype("string").str.strip())
+    dated = some[texts.str.fullmatch(_DATED).to_numpy(dtype=bool)]
     return bool(parsed_dates(dated).notna().sum() > 0.5 * len(some))
 
 
@@ -185,7 +187,7 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
     written = column.astype("string")
-    texts = _as_pandas_writes(written)
+    texts = _as_pandas_writes(in_english(written))
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
