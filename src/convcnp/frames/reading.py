@@ -10,23 +10,20 @@ import io
 import json
 import re
 import sys
-import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
+from convcnp.errors import TableError, did_you_mean
 from convcnp.extras import import_extra
-from convcnp.frames.delimited import NOTHING, first_line, read_delimited
-from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
-from convcnp.frames.layout import Layout
+from convcnp.frames.delimited import first_line, read_delimited
+from convcnp.frames.sheets import read_workbook
 
-_TOP = 200  # rows of a sheet that may stand above the table
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 
 
@@ -160,7 +157,7 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if "xl/workbook.xml" in archive.namelist():
-                return _read_excel(content, name)
+                return read_workbook(content, name)
             files = [
                 file
                 for file in archive.namelist()
@@ -179,50 +176,6 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
             "it again."
         ) from error
     return _read(inner, f"{files[0]} in {name}")
-
-
-def _read_excel(content: bytes, name: str) -> pd.DataFrame:
-    """Read the first sheet of a workbook."""
-    import_extra("openpyxl", "excel")
-    with pd.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
-        sheets = [str(sheet) for sheet in book.sheet_names]
-        if len(sheets) > 1:
-            warnings.warn(
-                f"{name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read. If that is "
-                "wrong, save the other as a file of its own.",
-                ConvCNPWarning,
-                stacklevel=6,
-            )
-        top = pd.read_excel(book, sheet_name=0, header=None, nrows=_TOP, dtype=object)
-        rows = [_cells(row) for row in top.itertuples(index=False)]
-        layout = Layout.of(rows, top.shape[1])
-        layout.say(rows, name)
-        return _sheet_without_footer(book, name, skiprows=layout.left_out, na_values=NOTHING)
-
-
-def _sheet_without_footer(book: pd.ExcelFile, name: str, **options: Any) -> pd.DataFrame:
-    """Read the first sheet without remarks below its table."""
-    frame = pd.read_excel(book, sheet_name=0, **options)
-    first, last = (
-        [
-            ["" if pd.isna(cell) else str(cell) for cell in row]
-            for row in part.to_numpy(dtype=object)
-        ]
-        for part in (frame.head(_TOP), frame.tail(BOTTOM))
-    )
-    count = footer_rows(first, last)
-    if not count:
-        return frame
-    say_footer(last[-count:], name)
-    return pd.read_excel(book, sheet_name=0, skipfooter=count, **options)
-
-
-def _cells(row: Sequence[Any]) -> list[str]:
-    """Return the cells of a row of a sheet as text; few, from the first on, are a title."""
-    texts = ["" if pd.isna(cell) else str(cell) for cell in row]
-    filled = [text for text in texts if text.strip()]
-    is_title = bool(texts[0].strip()) and 2 * len(filled) <= len(texts)
-    return filled if is_title or not filled else texts
 
 
 def _read_json(content: bytes, name: str) -> pd.DataFrame:
