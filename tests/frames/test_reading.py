@@ -1,9 +1,11 @@
 """Users' tables as they are read."""
 
+import bz2
 import gzip
 import importlib.util
 import io
 import json
+import lzma
 import zipfile
 
 import numpy as np
@@ -183,9 +185,11 @@ def feather():
         LINES.encode(),
         json.dumps([json.loads(line) for line in LINES.splitlines() if line]).encode(),
         gzip.compress(LINES.encode()),
+        bz2.compress(TABLE.encode()),
+        lzma.compress(TABLE.encode()),
         feather(),
     ],
-    ids=["gzip", "zip", "JSON lines", "JSON", "JSON lines in gzip", "Feather"],
+    ids=["gzip", "zip", "JSON lines", "JSON", "JSON lines in gzip", "bzip2", "xz", "Feather"],
 )
 def test_the_content_says_what_it_is(tmp_path, content):
     (tmp_path / "table").write_bytes(content)
@@ -202,8 +206,10 @@ def test_the_content_says_what_it_is(tmp_path, content):
         (b'{"day": 1}\n{"day":\n', "Expected one JSON object per line in t"),
         (b'[{"day": 1}, 2]', "a row is no object"),
         (b"ARROW1\x00\x00cut", "Expected a Feather file in t"),
+        (lzma.compress(TABLE.encode())[:-9], "Expected a table compressed by xz"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "t is older; save it as .xlsx, or as CSV"),
     ],
-    ids=["cut gzip", "two tables", "cut zip", "cut JSON", "a number", "cut Feather"],
+    ids=["gzip", "two tables", "zip", "JSON", "a number", "Feather", "xz", "old workbook"],
 )
 def test_what_is_damaged_gets_a_sentence(content, sentence):
     with pytest.raises(TableError, match=sentence):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import contextlib
 import gzip
 import hashlib
 import io
 import json
+import lzma
 import re
 import sys
 import zipfile
@@ -27,6 +29,7 @@ from convcnp.frames.sheets import read_workbook
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 
 
+Read = Callable[[bytes, str], pd.DataFrame]  # of a content, and the name of its file
 MOST_BYTES = 2**31  # of a file: a table takes several times as much in memory
 
 
@@ -43,7 +46,7 @@ def read_table(path: str | Path) -> TableFile:
     r"""Read a table from a file, or from standard input for `-`.
 
     The content says what it is: CSV, TSV, JSON lines, Parquet, Feather or Excel; or one of these,
-    compressed by gzip or alone in a zip file.
+    compressed by gzip, bzip2 or xz, or alone in a zip file.
 
     Example:
         >>> import tempfile
@@ -140,16 +143,21 @@ def _read_feather(content: bytes, name: str) -> pd.DataFrame:
         ) from error
 
 
-def _read_gzip(content: bytes, name: str) -> pd.DataFrame:
-    try:
-        with gzip.open(io.BytesIO(content)) as packed:
-            inner = _unpacked(packed.read, name)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(
-            f"Expected a table compressed by gzip in {name}, but it cannot be read "
-            f"({first_line(error)}); write it again."
-        ) from error
-    return _read(inner, name)
+def _packed_by(method: str, opened: Callable[[Any], Any]) -> Read:
+    """Return what reads a table that is compressed by this method."""
+
+    def read(content: bytes, name: str) -> pd.DataFrame:
+        try:
+            with opened(io.BytesIO(content)) as packed:
+                inner = _unpacked(packed.read, name)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise TableError(
+                f"Expected a table compressed by {method} in {name}, but it cannot be read "
+                f"({first_line(error)}); write it again."
+            ) from error
+        return _read(inner, name)
+
+    return read
 
 
 def _read_zip(content: bytes, name: str) -> pd.DataFrame:
@@ -213,12 +221,22 @@ def _read_text(content: bytes, name: str) -> pd.DataFrame:
     return read_delimited(_text(content, name), name)
 
 
+def _refuse_old_workbook(content: bytes, name: str) -> pd.DataFrame:
+    raise TableError(
+        f"Expected a workbook as Excel has saved it since 2007, but {name} is older; save it as "
+        ".xlsx, or as CSV."
+    )
+
+
 # What a file of each format begins with, and how it is read: the first that fits.
-_FORMATS: tuple[tuple[bytes, Callable[[bytes, str], pd.DataFrame]], ...] = (
+_FORMATS: tuple[tuple[bytes, Read], ...] = (
     (b"PAR1", _read_parquet),
     (b"ARROW1", _read_feather),
     (b"FEA1", _read_feather),
-    (b"\x1f\x8b", _read_gzip),
+    (b"\x1f\x8b", _packed_by("gzip", gzip.open)),
+    (b"BZh", _packed_by("bzip2", bz2.open)),
+    (b"\xfd7zXZ", _packed_by("xz", lzma.open)),
+    (b"\xd0\xcf\x11\xe0", _refuse_old_workbook),
     (b"PK\x03\x04", _read_zip),
     (b"{", _read_json),
     (b"[{", _read_json),
