@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, shortened
-from convcnp.frames.detection import refuse_beyond
+from convcnp.frames.detection import are_beyond, refuse_beyond
 from convcnp.frames.months import in_english
 
+_MOST = 0.5  # of the cells
 _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
@@ -73,8 +74,13 @@ def is_numeric(column: pd.Series) -> bool:
         return False
     if pd.api.types.is_numeric_dtype(column) or column.isna().all():
         return True
-    # Numbers with a stray word are numbers; the word is complained about when they are used.
-    return bool(pd.to_numeric(column.dropna(), errors="coerce").notna().mean() > 0.5)
+    # Numbers with a stray word are numbers; the word is complained about when they are used. So
+    # are those beside what is below a limit of detection, of which there may be more.
+    cells = column.dropna()
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    if is_number.mean() > _MOST:
+        return True
+    return bool(is_number.any() and (is_number | are_beyond(cells)).mean() > _MOST)
 
 
 def is_date(column: pd.Series) -> bool:
