@@ -94,3 +94,9 @@ def test_without_names_the_time_is_the_first_column_that_holds_no_words():
 
 def test_cells_of_spaces_are_missing_in_tables_without_names_as_well():
     assert read_delimited('1,"2"\n2,"  "\n', "t.csv")["value1"].isna().tolist() == [False, True]
+
+
+def test_columns_without_name_and_cells_are_left_out_and_no_others():
+    assert list(read_delimited("day,level,,\n1,5,,\n2,6,,\n", "t.csv")) == ["day", "level"]
+    assert list(read_delimited("day,level,n\n1,5,\n2,6,\n", "t.csv")) == ["day", "level", "n"]
+    assert read_delimited("day,level,\n1,5,a\n2,6,\n", "t.csv").iloc[0, 2] == "a"

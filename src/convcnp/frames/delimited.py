@@ -32,6 +32,7 @@ _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTIL
 NOTHING = ["NAN", "n.a.", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"]  # beside NA and such
 _SEPARATORS = "\t;|,"  # a comma last: it is in numbers, too
 _SPACES = r"\s+"
+_NO_NAME = "Unnamed: "  # and its number: what pandas calls a column without a name
 _TOP = 200  # lines that may stand above a table, and show how it is written
 _LONGEST_TOP = 10**6  # characters
 
@@ -66,11 +67,13 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
         words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
         frame[words.columns] = words
     names_in_digits = _padded(text, name, frame, options)
+    is_used = [not _is_unused(frame[c]) for c in frame.columns]
     if not has_header:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
     frame = read_numbers(frame, decimal)
-    return frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
+    frame = frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
+    return frame.loc[:, is_used]
 
 
 # --- The first lines ------------------------------------------------------------------------------
@@ -232,6 +235,11 @@ def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
             values = pd.to_numeric(rest, errors="coerce")
             frame[name] = values if (values.notna() == rest.notna()).all() else rest
     return frame
+
+
+def _is_unused(column: pd.Series) -> bool:
+    """Tell whether a column among named ones has neither name nor cells: lines end with commas."""
+    return str(column.name).startswith(_NO_NAME) and bool(column.isna().all())
 
 
 def _made_up_names(frame: pd.DataFrame) -> list[str]:
