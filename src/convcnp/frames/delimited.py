@@ -19,6 +19,7 @@ from convcnp.frames.headers import is_data, names_in
 from convcnp.frames.kinds import is_label
 from convcnp.frames.layout import Layout, usual_width
 from convcnp.frames.padded import has_padded_cells, is_padded
+from convcnp.frames.plus_minus import split_errors
 from convcnp.frames.written_numbers import read_numbers
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
@@ -71,9 +72,8 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
     if not has_header:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
-    frame = read_numbers(frame, decimal)
     frame = frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
-    return frame.loc[:, is_used]
+    return read_numbers(split_errors(frame.loc[:, is_used]), decimal)
 
 
 # --- The first lines ------------------------------------------------------------------------------
