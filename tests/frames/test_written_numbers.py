@@ -44,7 +44,33 @@ def test_numbers_in_disguise_are_read_and_said(texts, decimal, values, said):
 @pytest.mark.parametrize(
     "texts",
     [
+        ("1998/99", "1999/00", "2000/01"),
+        ("1998-99", "1999-00", "2000-01"),
+        ("1998–1999", "1999–2000", "2000–2001"),
+        ("FY1998", "FY1999", "FY 2000"),
+        ("FY1998/99", "FY1999/00", "FY2000/01"),
+    ],
+)
+def test_of_two_years_the_first_is_read_and_said(texts):
+    with pytest.warns(ConvCNPWarning, match=f"'v' is read as numbers, '{texts[0]}' as 1998"):
+        assert read(*texts) == [1998, 1999, 2000]
+
+
+def test_seasons_that_come_again_stay_names_unless_they_are_called_years():
+    seasons = ["1998/99"] * 2 + ["1999/00"] * 2
+    assert read(*seasons) == seasons
+    with pytest.warns(ConvCNPWarning, match="'1998/99' as 1998"):
+        named = read_numbers(pd.DataFrame({"water year": seasons}), ".")
+    assert named["water year"].tolist() == [1998, 1998, 1999, 1999]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
         ("1,23", "5"),
+        ("2000-01", "2000-02", "2000-03"),
+        ("2000-01", "2001-02"),
+        ("1998/2000", "1999/2001", "2000/2002"),
         ("12,3456", "5"),
         ("A-1", "A-2"),
         ("10m", "20m"),
