@@ -61,6 +61,19 @@ def test_quarters_before_years_and_weeks_are_dates():
 
 
 @pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        *((text, "2020-07-01") for text in ("3Q2020", "3q20", "T3 2020", "2020-T3")),
+        *((text, "2020-01-27") for text in ("2020-W5", "2020 KW 05", "KW 5/2020", "W05 2020")),
+        ("Week 5, 2020", "2020-01-27"),
+    ],
+)
+def test_quarters_and_weeks_are_dates_as_people_write_them(text, day):
+    assert is_date(pd.Series([text]))
+    assert parsed_dates(pd.Series([text])).tolist() == [pd.Timestamp(day)]
+
+
+@pytest.mark.parametrize(
     "forms",
     [
         "Jan-18|Sept.'19",

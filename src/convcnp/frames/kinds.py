@@ -24,16 +24,27 @@ _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH_BEGINS}){_MONTH_ENDS}[-']+(\d\d)", re.IGNORECASE)  # Jan-19
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
+_FIRST_QUARTER = re.compile(r"([1-4])Q(\d{4})", re.IGNORECASE)  # 1Q2020
+_SHORT_QUARTER = re.compile(r"([1-4])Q(\d\d)", re.IGNORECASE)  # 1Q20
+_TRIMESTER = re.compile(r"T([1-4])[-/ ](\d{4})", re.IGNORECASE)  # T1 2020
+_YEAR_TRIMESTER = re.compile(r"(\d{4})[-/ ]T([1-4])", re.IGNORECASE)  # 2020-T1
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
 _ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
-_ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
+_WEEK = r"(?:W|KW|Week|Wk)[ .]?"  # in German a Kalenderwoche
+_ISO_WEEK = re.compile(rf"(\d{{4}})[-/ ]?{_WEEK}(\d\d?)", re.IGNORECASE)  # 2020-W05
+_LATE_WEEK = re.compile(rf"{_WEEK}(\d\d?)[-/, ]+(\d{{4}})", re.IGNORECASE)  # KW 5/2020
 _SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708 ?(\d{1,2})\u65e5(.*)")  # year, month, day
 _MONTH_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708")
 # What pandas does not read, how it is written instead, and read, if it is no date yet.
 _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _SHORT_MONTH: (r"\1-\2", "%b-%y"),
     _LATE_YEAR: (r"\2\1", ""),
+    _FIRST_QUARTER: (r"\2Q\1", ""),
+    _SHORT_QUARTER: (r"20\2Q\1", ""),
+    _TRIMESTER: (r"\2Q\1", ""),
+    _YEAR_TRIMESTER: (r"\1Q\2", ""),
     _ISO_WEEK: (r"\1-W\2-1", "%G-W%V-%u"),
+    _LATE_WEEK: (r"\2-W\1-1", "%G-W%V-%u"),
     _COLONS: (r"\3-\2-\1", ""),
     _ORDINAL: (r"\1-\2", "%Y-%j"),
     _SIGNS: (r"\1-\2-\3\4", ""),
@@ -49,11 +60,7 @@ _DATED = re.compile(
             rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
             rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
             r"(?:0?[1-9]|1[0-2])[-/](?:1[4-9]|2[01])\d\d",  # 01/2020
-            _COLONS.pattern,
-            _SHORT_MONTH.pattern,
-            _LATE_YEAR.pattern,
-            _SIGNS.pattern,
-            _MONTH_SIGNS.pattern,
+            *(form.pattern for form in _REWRITTEN),
         )
     ),
     re.IGNORECASE,

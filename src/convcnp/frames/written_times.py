@@ -23,6 +23,13 @@ _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
     *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%Y-%j", "%d:%m:%Y"),
+    *("{q}Q%Y", "{q}Q%y", "T{q} %Y", "T{q}-%Y", "%Y-T{q}", "%Y T{q}", "%G-W%-V", "%G W%V"),
+    *(
+        f"{week}{number}{between}%G"
+        for week in ("W", "KW", "KW ", "Week ")
+        for number in ("%V", "%-V")
+        for between in (" ", "/")
+    ),
     *("%Y\u5e74%m\u6708", "%Y\u5e74%-m\u6708"),
     *("%b %Y", "%B %Y", "%b. %Y", "%m/%Y", "%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
