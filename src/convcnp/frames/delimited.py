@@ -21,6 +21,7 @@ from convcnp.frames.layout import Layout, usual_width
 from convcnp.frames.padded import has_padded_cells, is_padded
 from convcnp.frames.plus_minus import split_errors
 from convcnp.frames.written_numbers import read_numbers
+from convcnp.frames.written_once import filled_down
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
 _SEPARATOR_LINE = re.compile(r"\Asep=(.)[ \t]*\n", re.IGNORECASE)  # for spreadsheets
@@ -73,7 +74,7 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
     frame = frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
-    return read_numbers(split_errors(frame.loc[:, is_used]), decimal)
+    return filled_down(read_numbers(split_errors(frame.loc[:, is_used]), decimal))
 
 
 # --- The first lines ------------------------------------------------------------------------------
