@@ -118,6 +118,9 @@ class _Top:
         lines = text.split("\n", self.ends[last])
         kept = [i for i in range(last + 1) if i not in layout.left_out]
         above = [line for i in kept for line in lines[starts[i] : self.ends[i]]]
+        together = layout.names_in_two_rows(self.rows)
+        if together and self.separator != _SPACES:
+            above = [self.line(together), *above[self.ends[layout.start] - starts[layout.start] :]]
         return "\n".join([*above, *lines[self.ends[last] :]])
 
     @property
@@ -141,6 +144,12 @@ class _Top:
         """Return the names of columns that stand in remarks above a table, if any do."""
         lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
         return names_in([self.cells(line) for line in lines], usual_width(self.rows))
+
+    def line(self, cells: Sequence[str]) -> str:
+        """Return the line that holds these cells."""
+        written = io.StringIO()
+        csv.writer(written, delimiter=self.separator, lineterminator="").writerow(cells)
+        return written.getvalue()
 
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line."""
