@@ -23,16 +23,23 @@ _MONTH = rf"(?:{_MONTH_BEGINS}){_MONTH_ENDS}"
 _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH_BEGINS}){_MONTH_ENDS}[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_YEAR = r"((?:1[4-9]|2[01])\d\d)"
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
 _FIRST_QUARTER = re.compile(r"([1-4])Q(\d{4})", re.IGNORECASE)  # 1Q2020
 _SHORT_QUARTER = re.compile(r"([1-4])Q(\d\d)", re.IGNORECASE)  # 1Q20
 _TRIMESTER = re.compile(r"T([1-4])[-/ ](\d{4})", re.IGNORECASE)  # T1 2020
 _YEAR_TRIMESTER = re.compile(r"(\d{4})[-/ ]T([1-4])", re.IGNORECASE)  # 2020-T1
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
-_ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
+_ORDINAL = re.compile(rf"{_YEAR}[- ](\d{{3}})")  # 2020-031
 _WEEK = r"(?:W|KW|Week|Wk)[ .]?"  # in German a Kalenderwoche
-_ISO_WEEK = re.compile(rf"(\d{{4}})[-/ ]?{_WEEK}(\d\d?)", re.IGNORECASE)  # 2020-W05
-_LATE_WEEK = re.compile(rf"{_WEEK}(\d\d?)[-/, ]+(\d{{4}})", re.IGNORECASE)  # KW 5/2020
+_ISO_WEEK = re.compile(rf"{_YEAR}[-/ ]?{_WEEK}(\d\d?)", re.IGNORECASE)  # 2020-W05
+_LATE_WEEK = re.compile(rf"{_WEEK}(\d\d?)[-/, ]+{_YEAR}", re.IGNORECASE)  # KW 5/2020
+_JOINED = re.compile(  # 31JAN2020:18:30:00
+    rf"(\d\d?)({_MONTH_BEGINS}){_YEAR}(?::(\d\d:\d\d.*))?", re.IGNORECASE
+)
+_WHOLE = r"(?:\d{4}-\d\d?-\d\d?|\d\d?\.\d\d?\.\d{4}|\d\d?/\d\d?/\d{4})"
+_WHOLE = rf"({_WHOLE}(?:[ T]\d\d?:\d\d(?::\d\d)?)?)"
+_SPAN = re.compile(rf"{_WHOLE} ?(?:[-/\u2013]|to|until|bis|\u00e0|al?)? ?{_WHOLE}", re.IGNORECASE)
 _SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708 ?(\d{1,2})\u65e5(.*)")  # year, month, day
 _MONTH_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708")
 # What pandas does not read, how it is written instead, and read, if it is no date yet.
@@ -47,6 +54,8 @@ _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _LATE_WEEK: (r"\2-W\1-1", "%G-W%V-%u"),
     _COLONS: (r"\3-\2-\1", ""),
     _ORDINAL: (r"\1-\2", "%Y-%j"),
+    _JOINED: (r"\1 \2 \3 \4", ""),
+    _SPAN: (r"\1", ""),
     _SIGNS: (r"\1-\2-\3\4", ""),
     _MONTH_SIGNS: (r"\1-\2", ""),
 }
@@ -65,11 +74,13 @@ _DATED = re.compile(
     ),
     re.IGNORECASE,
 )
+_LAST_MIDNIGHT = r"(?<=[ T])24:00(?=(?::00)?$)"
 _CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
 _HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
 _DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
 _DOTTED = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)")  # 18.30.00, unless it is a date
 _YEAR_FIRST = re.compile(r"\s*(?:1[4-9]|2[01])\d\d")
+_ONE_DAY = pd.Timedelta(days=1)
 _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 # --- Kinds ----------------------------------------------------------------------------------------
@@ -201,6 +212,9 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
     written = column.astype("string")
     texts = _as_pandas_writes(in_english(written))
+    ends_day = texts.str.contains(_LAST_MIDNIGHT, regex=True).fillna(False).astype(bool)
+    if ends_day.any():
+        texts = texts.str.replace(_LAST_MIDNIGHT, "00:00", regex=True)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -216,7 +230,18 @@ def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():
                 break
+    best = best.mask(ends_day, best + _ONE_DAY) if ends_day.any() else best
     return _in_its_century(best, written)
+
+
+def are_spans(texts: pd.Series) -> pd.Series:
+    """Tell which texts hold two dates: those from which and until which something was.
+
+    Example:
+        >>> are_spans(pd.Series(["2020-01-05 - 2020-01-11", "2020-01-05"])).tolist()
+        [True, False]
+    """
+    return texts.astype("string").str.strip().str.fullmatch(_SPAN).fillna(False).astype(bool)
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:
