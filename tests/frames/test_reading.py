@@ -88,7 +88,7 @@ def test_parquet_is_read_with_its_index(has_index, tmp_path):
         (b"t,v\n", "but there are none"),
         (b"# a remark\n# another\n", "cannot be read as a table"),
         (b"t;v\n0;1,5\n1;2,5;9\n", "Expected rows of equal length"),
-        (b"t,v\n0,1,2\n1,2,3\n", "Expected rows of equal length"),
+        (b"t,v\n0,1,2\n1,2,3\n", "Expected rows as long as the header in .* have more cells"),
         (b"t,v\n0,1\n1,2,3\n", "Expected rows of equal length"),
         (b't,v\n0,"1\n', "check the separator and quotes"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "Excel, but .* is none"),
@@ -255,3 +255,8 @@ def test_a_first_row_of_a_date_a_number_and_a_remark_is_no_header():
     frame = parse_table(b"2020-01-01,3,good\n2020-01-02,4,NA\n2020-01-03,5,\n", "t.csv").frame
     assert frame["value1"].tolist() == [3, 4, 5]
     assert frame["value2"].tolist()[:2] == ["good", "NA"]
+
+
+def test_a_name_of_several_lines_is_put_into_one():
+    frame = parse_table(b'day,"level\nin cm"\n1,5\n2,6\n', "t.csv").frame
+    assert list(frame) == ["day", "level in cm"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import TableError
+from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
 from convcnp.frames.headers import is_data, names_in
 from convcnp.frames.kinds import is_label
@@ -70,7 +70,9 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
         frame[words.columns] = words
     names_in_digits = _padded(text, name, frame, options)
     is_used = [not _is_unused(frame[c]) for c in frame.columns]
-    if not has_header:
+    if has_header:
+        _say_if_wide(top.cells(first), top.below, name)
+    else:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
     frame = frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
@@ -196,6 +198,19 @@ def _has_header(first: str, second: str, top: _Top, decimal: str, *, is_named: b
     return not is_data(top.cells(first), top.below, decimal, is_named=is_named)
 
 
+def _say_if_wide(names: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> None:
+    """Say that no row is as long as the header, where names may have been torn apart."""
+    longest = max(map(len, rows), default=len(names))
+    if longest < len(names):
+        warnings.warn(
+            f"The header of {name} has {len(names)} cells, and its rows have {longest} at most: "
+            f"{names[-1]!r} and what else is last has no values. If a name holds the separator, "
+            "put it in quotes.",
+            ConvCNPWarning,
+            stacklevel=6,
+        )
+
+
 # --- The rows -------------------------------------------------------------------------------------
 
 
@@ -210,7 +225,12 @@ def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
                 low_memory=False,  # in pieces, one stray word would give a column two types
                 **{"na_values": NOTHING, **options},
             )
-    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
+    except pd.errors.ParserWarning as error:
+        raise TableError(
+            f"Expected rows as long as the header in {name}, but they have more cells; name all "
+            "columns, and put cells that hold the separator in quotes."
+        ) from error
+    except (pd.errors.EmptyDataError, ValueError) as error:
         raise TableError(
             f"Expected rows of equal length in {name}, but it cannot be read as a table "
             f"({first_line(error)}); check the separator and quotes."

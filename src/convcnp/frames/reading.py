@@ -26,6 +26,7 @@ from convcnp.extras import import_extra
 from convcnp.frames.delimited import first_line, read_delimited
 from convcnp.frames.sheets import read_workbook
 
+_LINE_ENDS = re.compile(r"\s*[\r\n]\s*")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 
 
@@ -260,9 +261,9 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
-    """Return a column's name as text, without spaces around it; levels of a name are joined."""
+    """Return a column's name as text of one line, without spaces around it; levels are joined."""
     levels = name if isinstance(name, tuple) else (name,)
-    return "_".join(filter(None, (str(level).strip() for level in levels)))
+    return "_".join(filter(None, (_LINE_ENDS.sub(" ", str(level)).strip() for level in levels)))
 
 
 def _plain_type(column: pd.Series) -> pd.Series:

@@ -12,7 +12,7 @@ from convcnp.frames.padded import is_padded
 
 _MOST = 0.5  # of the cells: the others are stray words, and complained about where they are used
 _SOME = 20  # cells that show that a column holds words
-_NOTHING = ("-", "--", "—", "\u2013", ".", "..", "...", "?", "*")
+_SIGNS = r"[-\u2014\u2013.?*/_]+"  # alone, as in -, ..., *** and ///
 _WORDS = ("nan", "na", "n/a", "n.a.", "#n/a", "null", "none", "nil", "missing", "no data")
 _MONEY = r"(?:[$\u20ac\u00a3\u00a5]|(?:EUR|USD|GBP|CHF|JPY|CNY|INR|AUD|CAD|SEK|NOK|DKK|PLN|BRL)\b)"
 _UNIT = r"[0-9.,]*[0-9]( ?(?:[^\W\d_]|\u00b0)\S*(?: \S+)?)"  # 12.5 mg/l, 20.5\u00b0C
@@ -68,7 +68,7 @@ def _read(name: str, texts: pd.Series, decimal: str) -> pd.Series | None:
 
 def _are_nothing(texts: pd.Series) -> pd.Series:
     """Tell which cells say that there is no value, in whatever case."""
-    return texts.isin(_NOTHING) | texts.str.lower().isin(_WORDS)
+    return texts.str.fullmatch(_SIGNS).astype(bool) | texts.str.lower().isin(_WORDS)
 
 
 def _first_years(name: str, texts: pd.Series) -> pd.Series | None:
