@@ -59,7 +59,12 @@ _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _SIGNS: (r"\1-\2-\3\4", ""),
     _MONTH_SIGNS: (r"\1-\2", ""),
 }
-_ANY_REWRITTEN = re.compile("|".join(form.pattern for form in _REWRITTEN), re.IGNORECASE)
+# Most tables hold plain dates, which are told soonest.
+_PLAIN = r"(?:\d{4}-\d\d-\d\d|\d\d?[-./ ][a-z0-9]{1,3}[-./ ]\d{4})"
+_PLAIN = rf"{_PLAIN}(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?Z?)?"
+_ANY_REWRITTEN = re.compile(
+    rf"(?!{_PLAIN}$)(?:{'|'.join(form.pattern for form in _REWRITTEN)})", re.IGNORECASE
+)
 _DATED = re.compile(
     "|".join(
         (
@@ -212,8 +217,9 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
     written = column.astype("string")
     texts = _as_pandas_writes(in_english(written))
-    ends_day = texts.str.contains(_LAST_MIDNIGHT, regex=True).fillna(False).astype(bool)
+    ends_day = texts.str.contains("24:00", regex=False).fillna(False).astype(bool)
     if ends_day.any():
+        ends_day &= texts.str.contains(_LAST_MIDNIGHT, regex=True).fillna(False).astype(bool)
         texts = texts.str.replace(_LAST_MIDNIGHT, "00:00", regex=True)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():

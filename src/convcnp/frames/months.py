@@ -28,7 +28,7 @@ _SHORTEST = 3  # letters of a name that is cut off
 # Words of other meanings, which number what they name: months beside whole years alone.
 _OTHER_WORDS = {"set", "out", "gen", "ago", "mag", "lug", "mars", "mai"}
 _WORD = re.compile(r"([^\W\d_]+)(\.?)")
-_LETTERS = rf"[^\W\d_]{{{_SHORTEST}}}"
+_NO_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
 _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 _WEEKDAY = re.compile(r"^([^\W\d_]+)\.?,? (?=\d)")
 _BETWEEN = re.compile(
@@ -68,10 +68,13 @@ def in_english(texts: pd.Series) -> pd.Series:
         >>> in_english(pd.Series(["1. März 2020", "enero de 2020", "Set 2"])).tolist()
         ['1 Mar 2020', 'Jan 2020', 'Set 2']
     """
-    has_words = texts.str.contains(_LETTERS, regex=True).fillna(False).astype(bool)
-    if not has_words.any():
+    parts = {*"\n".join(texts.dropna()).translate(_NO_LETTERS).split()}
+    words = {word for part in parts for word, _ in _WORD.findall(part)}
+    foreign = [word for word in words if month_of(word) and not _is_english(word)]
+    if not foreign:
         return texts
-    return texts.where(~has_words, texts[has_words].map(_translated).astype(texts.dtype))
+    is_so = texts.str.contains("|".join(foreign), regex=True).fillna(False).astype(bool)
+    return texts.where(~is_so, texts[is_so].map(_translated).astype(texts.dtype))
 
 
 def _translated(text: str) -> str:
