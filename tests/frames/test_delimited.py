@@ -94,3 +94,15 @@ def test_without_names_the_time_is_the_first_column_that_holds_no_words():
 
 def test_cells_of_spaces_are_missing_in_tables_without_names_as_well():
     assert read_delimited('1,"2"\n2,"  "\n', "t.csv")["value1"].isna().tolist() == [False, True]
+
+
+def test_columns_without_name_and_cells_are_left_out_and_no_others():
+    assert list(read_delimited("day,level,,\n1,5,,\n2,6,,\n", "t.csv")) == ["day", "level"]
+    assert list(read_delimited("day,level,n\n1,5,\n2,6,\n", "t.csv")) == ["day", "level", "n"]
+    assert read_delimited("day,level,\n1,5,a\n2,6,\n", "t.csv").iloc[0, 2] == "a"
+
+
+def test_a_header_that_is_longer_than_all_rows_is_said():
+    with pytest.warns(ConvCNPWarning, match="has 3 cells, and its rows have 2 at most: 'deg C'"):
+        read_delimited("day,temp,deg C\n1,5\n2,6\n", "t.csv")
+    read_delimited("day,temp,note\n1,5\n2,6,x\n", "t.csv")

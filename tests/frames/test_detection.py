@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import ConvCNPWarning, TableError
-from convcnp.frames.columns import Columns
+from convcnp.frames.columns import Columns, choose_columns
 from convcnp.frames.detection import refuse_beyond, say_beyond
+from convcnp.frames.kinds import is_numeric
 from convcnp.frames.series import SeriesTable
 
 
@@ -24,12 +25,25 @@ def read(cell, *missing):
         ("<0.5", "below a limit of detection: .* predictions up. Write .* as half the limit, or"),
         (" < 0.5", "below a limit"),
         ("≤0.5", "below a limit"),
+        ("n.d.", "perhaps below a limit"),
         (">2420", "above a limit of detection: .* predictions down. Write .* as the limit, or"),
     ],
 )
 def test_a_value_beyond_a_limit_is_refused_with_what_may_be_written(cell, said):
     with pytest.raises(TableError, match=f"got '{cell}' in row 2 of 5, which is {said}"):
         read(cell)
+
+
+@pytest.mark.parametrize("cell", ["<0.5", "< 0.5", "BDL", "not detected"])
+def test_values_mostly_below_a_limit_are_values_all_the_same(cell):
+    column = pd.Series([cell] * 6 + ["0.7", "1.2"], name="lead")
+    assert is_numeric(column)
+    other = pd.DataFrame({"day": range(8), "lead": column, "ph": np.arange(8.0)})
+    assert choose_columns(other).values == ("lead", "ph")
+
+
+def test_classes_of_ages_are_words():
+    assert not is_numeric(pd.Series(["<18", "18-65", ">65"]))
 
 
 def test_other_words_are_refused_as_before():

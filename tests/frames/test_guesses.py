@@ -87,7 +87,17 @@ def test_dates_and_clocks_written_as_numbers_go_together():
 def test_places_without_a_time_are_points_in_the_plane():
     with pytest.raises(TableError, match="'lat', 'long' are where the values were observed"):
         choose_columns(earthquakes())
-    assert choose_columns(earthquakes().assign(time=range(9))).time == "time"
+    with pytest.warns(ConvCNPWarning, match="'lat', 'long' are predicted like other values"):
+        assert choose_columns(earthquakes().assign(time=range(9))).time == "time"
+
+
+def test_that_rows_stand_in_the_order_of_several_columns_is_said():
+    core = pd.DataFrame(
+        {"depth": np.arange(9.0), "age": np.arange(9.0) ** 2, "ratio": [3, 1] * 4 + [2]}
+    )
+    with pytest.warns(ConvCNPWarning, match="order of 'depth', 'age'; 'depth' is taken"):
+        assert choose_columns(core).time == "depth"
+    assert choose_columns(core[["depth", "ratio"]]).time == "depth"
 
 
 def test_whole_numbers_that_are_months_go_before_other_numbers():

@@ -18,8 +18,8 @@ DATES = """2020-01-31|2020/1/5|20200201T00|2020-02-13 00:00|2020-01|1 Feb 2020|5
 February 5 2020|01/02/2020|1.2.20|Jan-19|Jan. 01, 19|Jan 2019|Mon, 5 Jan 2020|2020Q1|
 2020-02-13T00:00Z|13/02/2020 10:00|5th March 2020|2020 Jan 5|Wed Jan 01 2020|1500-07-01|
 01/2020|2020-031|31:01:2020|2024\u5e7403\u670801\u65e5 12:00|2024\u5e743\u6708"""
-LABELS = """T1|M1|1A|10m|1-2|T1001|at 1001|1001-1|1001/7|M-2001|1.2.3|well 2020|marsh 5|
-may|20-Jan|north"""
+LABELS = """T1|M1|1A|10m|1-2|T1001|at 1001|1001-1|1001/7|M-2001|1001-031|1001 W12|1.2.3|
+well 2020|marsh 5|may|20-Jan|north"""
 CLOCKS = """12:30|0:00:10|2:15 PM|12:00 a.m.|0 days 00:00:00|-1 days +23:00:00.5|3 days"""
 KINDS = {is_date: DATES, is_label: LABELS, is_duration: CLOCKS}
 
@@ -58,6 +58,28 @@ def test_quarters_before_years_and_weeks_are_dates():
     weeks = pd.Series(["2020-W01", "2020-W53"])
     assert is_date(weeks)
     assert parsed_dates(weeks).tolist() == list(pd.to_datetime(["2019-12-30", "2020-12-28"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        *((text, "2020-07-01") for text in ("3Q2020", "3q20", "T3 2020", "2020-T3")),
+        *((text, "2020-01-27") for text in ("2020-W5", "2020 KW 05", "KW 5/2020", "W05 2020")),
+        ("Week 5, 2020", "2020-01-27"),
+        ("2020 027", "2020-01-27"),
+        ("27JAN2020", "2020-01-27"),
+        ("27jan2020:18:30:00", "2020-01-27 18:30"),
+        ("2020-01-26 24:00", "2020-01-27"),
+        ("26.01.2020 24:00:00", "2020-01-27"),
+        ("2020-01-27 - 2020-02-02", "2020-01-27"),
+        ("27.1.2020-2.2.2020", "2020-01-27"),
+        ("2020-01-27 2020-02-02", "2020-01-27"),
+        ("2020-01-27T18:30/2020-01-27T19:30", "2020-01-27 18:30"),
+    ],
+)
+def test_dates_are_read_as_people_and_programs_write_them(text, day):
+    assert is_date(pd.Series([text]))
+    assert parsed_dates(pd.Series([text])).tolist() == [pd.Timestamp(day)]
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from convcnp.errors import ConvCNPWarning
+from convcnp.frames.delimited import read_delimited
 from convcnp.frames.layout import Layout, usual_width
 from convcnp.frames.reading import parse_table
 
@@ -59,6 +60,20 @@ def test_rows_that_end_with_a_separator_have_their_header():
     assert Layout.of(torn, usual_width(torn)) == Layout()  # refused when it is read
 
 
+def test_names_may_stand_in_two_rows_of_which_one_names_what_columns_share():
+    rows = "2020-01-01,1.5,0,2.5,1\n2020-01-02,1.0,0,2.0,1\n"
+    for shared in (",Bern,,Basel,", ",Bern,Bern,Basel,Basel"):
+        text = f"{shared}\ndate,temp,rain,temp,rain\n,°C,mm,°C,mm\n{rows}"
+        with pytest.warns(ConvCNPWarning) as said:
+            frame = read_delimited(text, "t.csv")
+        assert list(frame) == ["date", "Bern temp", "Bern rain", "Basel temp", "Basel rain"]
+        assert len(frame) == 2
+        assert [str(each.message)[:11] for each in said] == ["Names stand", "Left out of"]
+    with pytest.warns(ConvCNPWarning, match="units below the names"):
+        named = read_delimited(f",a,b,c,d\nUTC,°C,mm,°C,mm\n{rows}", "t.csv")
+    assert list(named)[1:] == ["a", "b", "c", "d"]
+
+
 def test_a_title_and_units_of_a_sheet_are_left_out():
     pytest.importorskip("openpyxl")
     book = io.BytesIO()
@@ -69,7 +84,7 @@ def test_a_title_and_units_of_a_sheet_are_left_out():
     with pytest.warns(ConvCNPWarning, match="above the row 'date', 'temp' and units below"):
         frame = parse_table(book.getvalue(), "t.xlsx").frame
     assert list(frame) == ["date", "temp"]
-    assert (frame["date"].dtype.kind, frame["temp"].sum()) == ("M", 12.0)
+    assert (frame["date"].tolist()[4], frame["temp"].sum()) == ("2020-01-05", 12.0)
 
 
 YEARS = ["1990", "1991", "1992"]

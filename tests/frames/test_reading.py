@@ -1,9 +1,11 @@
 """Users' tables as they are read."""
 
+import bz2
 import gzip
 import importlib.util
 import io
 import json
+import lzma
 import zipfile
 
 import numpy as np
@@ -86,7 +88,7 @@ def test_parquet_is_read_with_its_index(has_index, tmp_path):
         (b"t,v\n", "but there are none"),
         (b"# a remark\n# another\n", "cannot be read as a table"),
         (b"t;v\n0;1,5\n1;2,5;9\n", "Expected rows of equal length"),
-        (b"t,v\n0,1,2\n1,2,3\n", "Expected rows of equal length"),
+        (b"t,v\n0,1,2\n1,2,3\n", "Expected rows as long as the header in .* have more cells"),
         (b"t,v\n0,1\n1,2,3\n", "Expected rows of equal length"),
         (b't,v\n0,"1\n', "check the separator and quotes"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "Excel, but .* is none"),
@@ -183,9 +185,11 @@ def feather():
         LINES.encode(),
         json.dumps([json.loads(line) for line in LINES.splitlines() if line]).encode(),
         gzip.compress(LINES.encode()),
+        bz2.compress(TABLE.encode()),
+        lzma.compress(TABLE.encode()),
         feather(),
     ],
-    ids=["gzip", "zip", "JSON lines", "JSON", "JSON lines in gzip", "Feather"],
+    ids=["gzip", "zip", "JSON lines", "JSON", "JSON lines in gzip", "bzip2", "xz", "Feather"],
 )
 def test_the_content_says_what_it_is(tmp_path, content):
     (tmp_path / "table").write_bytes(content)
@@ -202,8 +206,10 @@ def test_the_content_says_what_it_is(tmp_path, content):
         (b'{"day": 1}\n{"day":\n', "Expected one JSON object per line in t"),
         (b'[{"day": 1}, 2]', "a row is no object"),
         (b"ARROW1\x00\x00cut", "Expected a Feather file in t"),
+        (lzma.compress(TABLE.encode())[:-9], "Expected a table compressed by xz"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "t is older; save it as .xlsx, or as CSV"),
     ],
-    ids=["cut gzip", "two tables", "cut zip", "cut JSON", "a number", "cut Feather"],
+    ids=["gzip", "two tables", "zip", "JSON", "a number", "Feather", "xz", "old workbook"],
 )
 def test_what_is_damaged_gets_a_sentence(content, sentence):
     with pytest.raises(TableError, match=sentence):
@@ -249,3 +255,8 @@ def test_a_first_row_of_a_date_a_number_and_a_remark_is_no_header():
     frame = parse_table(b"2020-01-01,3,good\n2020-01-02,4,NA\n2020-01-03,5,\n", "t.csv").frame
     assert frame["value1"].tolist() == [3, 4, 5]
     assert frame["value2"].tolist()[:2] == ["good", "NA"]
+
+
+def test_a_name_of_several_lines_is_put_into_one():
+    frame = parse_table(b'day,"level\nin cm"\n1,5\n2,6\n', "t.csv").frame
+    assert list(frame) == ["day", "level in cm"]

@@ -204,3 +204,9 @@ def test_a_single_row_is_told_that_it_shows_no_steps():
 def test_a_range_that_cannot_be_says_why(at, said):
     with pytest.raises(TableError, match=said):
         series_targets(table(t=[0, 1, 2, 3], v=[1.0, 2, 3, 4]), TargetText(at))
+
+
+def test_a_length_of_time_ahead_of_numbers_is_told_to_have_no_unit():
+    numbered = table(t=range(9), v=range(9))
+    with pytest.raises(TableError, match="got '14d', but times are numbers, without a unit"):
+        series_targets(numbered, TargetText("+14d"))

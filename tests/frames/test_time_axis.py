@@ -305,3 +305,15 @@ def test_a_day_of_a_year_may_be_text():
     column = pd.Series(["2020-031", "2020-366"], name="d")
     axis = TimeAxis.of(column)
     assert axis.times(axis.numbers(column)).strftime("%m-%d").tolist() == ["01-31", "12-31"]
+
+
+def test_of_two_dates_in_a_cell_the_first_is_read_and_said():
+    weeks = pd.Series(["2020-01-05 - 2020-01-11", "2020-01-12 - 2020-01-18"], name="week")
+    with pytest.warns(ConvCNPWarning, match="in 'week' are read as the date that they begin with"):
+        axis = TimeAxis.of(weeks)
+    assert axis.origin == pd.Timestamp("2020-01-05")
+
+
+def test_an_era_is_no_zone():
+    with pytest.raises(TableError, match="a date or number in every cell of 't', got '500 BC'"):
+        TimeAxis.of(pd.Series(["500 BC", "490 BC"], name="t"))

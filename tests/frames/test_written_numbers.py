@@ -25,8 +25,14 @@ def read(*texts, decimal="."):
         (("3%", "4.5 %"), ".", [3, 4.5], "'3%' as 3"),
         (("$12.30", "-$1,000"), ".", [12.3, -1000], r"'\$12.30' as 12.3"),
         (("12,30 €", "5 €"), ",", [12.3, 5], "'12,30 €' as 12.3"),
+        (("1.5", "***", "///", "2"), ".", [1.5, np.nan, np.nan, 2], r"'\*\*\*' as missing"),
         (("1.5", "-", "2"), ".", [1.5, np.nan, 2], "'-' as missing"),
         (("(35)", "1,057", "$ (2)"), ".", [-35, 1057, -2], r"'1,057' as 1057 and '\(35\)' as -35"),
+        (("CHF 1,050.00", "CHF 980.50"), ".", [1050, 980.5], "'CHF 1,050.00' as 1050"),
+        (("5 EUR", "EUR -1.234,5"), ",", [5, -1234.5], "'5 EUR' as 5"),
+        (("1.5 mg/l", "12 mg/l", "2"), ".", [1.5, 12, 2], "'1.5 mg/l' as 1.5"),
+        (("-3,5°C", "4,0°C"), ",", [-3.5, 4], "'-3,5°C' as -3.5"),
+        (("1.5", "Nan", "N.A.", "2"), ".", [1.5, np.nan, np.nan, 2], "'Nan' as missing"),
         (("(1.234,5)", "980"), ",", [-1234.5, 980], r"'\(1.234,5\)' as -1234.5"),
     ],
 )
@@ -39,9 +45,38 @@ def test_numbers_in_disguise_are_read_and_said(texts, decimal, values, said):
 @pytest.mark.parametrize(
     "texts",
     [
+        ("1998/99", "1999/00", "2000/01"),
+        ("1998-99", "1999-00", "2000-01"),
+        ("1998–1999", "1999–2000", "2000–2001"),
+        ("FY1998", "FY1999", "FY 2000"),
+        ("FY1998/99", "FY1999/00", "FY2000/01"),
+    ],
+)
+def test_of_two_years_the_first_is_read_and_said(texts):
+    with pytest.warns(ConvCNPWarning, match=f"'v' is read as numbers, '{texts[0]}' as 1998"):
+        assert read(*texts) == [1998, 1999, 2000]
+
+
+def test_seasons_that_come_again_stay_names_unless_they_are_called_years():
+    seasons = ["1998/99"] * 2 + ["1999/00"] * 2
+    assert read(*seasons) == seasons
+    with pytest.warns(ConvCNPWarning, match="'1998/99' as 1998"):
+        named = read_numbers(pd.DataFrame({"water year": seasons}), ".")
+    assert named["water year"].tolist() == [1998, 1998, 1999, 1999]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
         ("1,23", "5"),
+        ("2000-01", "2000-02", "2000-03"),
+        ("2000-01", "2001-02"),
+        ("1998/2000", "1999/2001", "2000/2002"),
         ("12,3456", "5"),
         ("A-1", "A-2"),
+        ("10m", "20m"),
+        ("1.5 mg/l", "20.5 g/l"),
+        ("EUR", "NOK"),
         ("-", "?"),
         ("2020-01-01",),
         ("<0.1", "2"),

@@ -44,6 +44,15 @@ def test_clocks_are_written_as_clocks(clocks):
     assert split_times(frame, "when", later)["when"].tolist() == later.tolist()
 
 
+@pytest.mark.parametrize(
+    ("before", "after"), [("KW 9/2020", "KW 10/2020"), ("W09 2020", "W10 2020"), ("T1 2020", None)]
+)
+def test_weeks_and_quarters_are_written_as_they_were(before, after):
+    frame = pd.DataFrame({"date": [before]})
+    times = pd.Series(pd.to_datetime(["2020-03-02"]))
+    assert split_times(frame, "date", times)["date"].tolist() == [after or before]
+
+
 def test_months_behind_a_point_are_written_as_they_were():
     dates = pd.date_range("2020-01-01", periods=12, freq="MS")
     frame = pd.DataFrame({"date": dates.year + dates.month / 100})

@@ -12,7 +12,7 @@ import convcnp
 from convcnp import Predictor
 from convcnp.cli import app
 from convcnp.core.log_mixture import LogMixturePredictive
-from convcnp.errors import ConvCNPWarning, ShapeError
+from convcnp.errors import ConvCNPWarning, ShapeError, TableError
 from convcnp.frames.columns import Columns
 from convcnp.frames.reading import TableFile, read_table
 from convcnp.predict import calibration
@@ -230,3 +230,10 @@ def test_points_in_the_plane_are_no_series_to_check_the_general_model_on(tmp_pat
             read_table(tmp_path / "points.csv"),
             Columns.named(inputs=["east", "north"]),
         )
+
+
+def test_too_short_a_series_gets_a_sentence_and_nothing_else(tmp_path):
+    (tmp_path / "two.csv").write_text("day,v\n1,5\n2,6\n")
+    table = read_table(tmp_path / "two.csv")
+    with pytest.raises(TableError, match="at least 3 observed rows, but the table has none"):
+        held_out_source(convcnp.load("general"), table, Columns())

@@ -99,7 +99,7 @@ TABLES = {
         {"time": HOURS.strftime("%Y-%m-%dT%H:%M:%S.000Z"), **PLACES},
         ("time", None, ("lat", "long", "mag")),
         0,
-        None,
+        "'lat', 'long' are predicted like other values",
     ),
     "-999": ({"t": range(ROWS), "v": with_holes(-999.0)}, ("t", None, ("v",)), 5, "-999"),
     "1e20": ({"t": range(ROWS), "v": with_holes(1e20)}, ("t", None, ("v",)), 5, "1e+20"),

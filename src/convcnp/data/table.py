@@ -197,9 +197,10 @@ class TableSource(Columns):
         """The rows that tasks are drawn from."""
         rows = part_of(self.rows, self.part)
         if not len(rows.x):
+            within = "" if self.part == "all" else f" for the {self.part} part"
             raise TableError(
-                f"Expected series of at least {FEWEST} observed rows for the {self.part} part, but "
-                "the table has none; give it longer series, or name the columns with time= and "
+                f"Expected series of at least {FEWEST} observed rows{within}, but the table has "
+                "none; give it longer series, or name the columns with time= and "
                 "group=."
             )
         return rows

@@ -19,22 +19,26 @@ from convcnp.frames.kinds import (
     parsed_durations,
     whole_years,
 )
+from convcnp.frames.months import month_of
 from convcnp.frames.time_axis import is_day_first
 
 JOINT = "+"  # between the names of parts
-# In small letters, without accents; also in German, French, Spanish, Italian and Portuguese.
+# In small letters, without accents; also in German, French, Spanish, Italian, Portuguese and Dutch.
 _ROLES = {
-    "year": ("year", "yr", "yyyy", "yy", "jahr", "annee", "ano", "anno"),
-    "quarter": ("quarter", "qtr"),
-    "month": ("month", "mon", "mo", "monat", "mois", "mes", "mese"),
-    "week": ("week", "wk", "isoweek", "iso_week", "week_number", "week_of_year", "epiweek"),
-    "day": ("day", "dy", "dd", "mday", "day_of_month", "tag", "jour", "dia", "giorno"),
+    "year": ("year", "yr", "yyyy", "yy", "jahr", "annee", "ano", "anno", "jaar"),
+    "quarter": ("quarter", "qtr", "quartal", "trimestre", "kwartaal"),
+    "month": ("month", "mon", "mo", "monat", "mois", "mes", "mese", "maand"),
+    "week": (
+        *("week", "wk", "isoweek", "iso_week", "week_number", "week_of_year", "epiweek"),
+        *("woche", "kalenderwoche", "kw", "semaine", "semana", "settimana"),
+    ),
+    "day": ("day", "dy", "dd", "mday", "day_of_month", "tag", "jour", "dia", "giorno", "dag"),
     "day of the year": ("doy", "yday", "jday", "julday", "julian_day", "dayofyear", "day_of_year"),
     "hour": ("hour", "hr", "hh"),
     "minute": ("minute", "minutes"),
     "second": ("second", "seconds"),
 }
-_AMBIGUOUS = ("dia", "tag")  # diameters and labels as well, where they stand alone
+_AMBIGUOUS = ("dia", "tag", "kw")  # diameters, labels and kilowatts as well, where they stand alone
 _BY_CASE = {"MM": "month", "mm": "minute"}
 _CALENDAR = ("year", "quarter", "month", "week", "day", "day of the year", "hour")
 _LARGEST_YEAR = 3000
@@ -52,7 +56,6 @@ _RANGES = {
 }
 # What tells a part of a time without its name, where it is said to be one: the first that fits.
 _TELLING = {"year": (1500, 2500), **{role: _RANGES[role] for role in ("month", "day", "hour")}}
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _QUARTER = re.compile(r"^[Qq]([1-4])$")
 _CLOCK_NAME = re.compile(r"time|clock|hour|hh", re.IGNORECASE)
 _DAY = pd.Timedelta(days=1)
@@ -316,8 +319,7 @@ def _whole_numbers(column: pd.Series, role: str) -> pd.Series:
     """Return a part as numbers, NaN where there is none; months and quarters may be words."""
     values = pd.to_numeric(column, errors="coerce")
     if role == "month" and values.isna().all():
-        words = column.astype("string").str.strip().str.lower().str[:3]
-        values = words.map({word: i + 1 for i, word in enumerate(MONTHS)})
+        values = column.astype("string").map(month_of, na_action="ignore")
     if role == "quarter" and values.isna().all():
         values = pd.to_numeric(column.astype("string").str.strip().str.extract(_QUARTER)[0])
     return values.astype("float64")

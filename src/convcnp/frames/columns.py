@@ -251,7 +251,7 @@ def _none_of(frame: pd.DataFrame, others: Sequence[str]) -> str:
         return "there is no other column"
     held = f"{listed(others)} {'holds' if len(others) == 1 else 'hold'} none"
     cells = [cell for name in others for cell in frame[name].dropna().head(1)]
-    digits = next((cell for cell in cells if re.match(r"[-+]?\d", str(cell))), None)
+    digits = next((cell for cell in cells if re.search(r"\d", str(cell))), None)
     return held if digits is None else f"{held}, only texts such as {str(digits)!r}"
 
 

@@ -13,13 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import TableError
+from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
 from convcnp.frames.headers import is_data, names_in
 from convcnp.frames.kinds import is_label
 from convcnp.frames.layout import Layout, usual_width
 from convcnp.frames.padded import has_padded_cells, is_padded
+from convcnp.frames.plus_minus import split_errors
 from convcnp.frames.written_numbers import read_numbers
+from convcnp.frames.written_once import filled_down
 
 _PREAMBLE = re.compile(r"\A(?:[ \t]*(?:#[^\n]*)?\r?\n)+")  # blank lines and remarks
 _SEPARATOR_LINE = re.compile(r"\Asep=(.)[ \t]*\n", re.IGNORECASE)  # for spreadsheets
@@ -32,6 +34,7 @@ _POINT_NUMBER = re.compile(_CELL.format(r"\d*\.\d+(?:[eE][-+]?\d+)?"), re.MULTIL
 NOTHING = ["NAN", "n.a.", "#DIV/0!", "#VALUE!", "#REF!", "#NUM!", "#NAME?"]  # beside NA and such
 _SEPARATORS = "\t;|,"  # a comma last: it is in numbers, too
 _SPACES = r"\s+"
+_NO_NAME = "Unnamed: "  # and its number: what pandas calls a column without a name
 _TOP = 200  # lines that may stand above a table, and show how it is written
 _LONGEST_TOP = 10**6  # characters
 
@@ -66,11 +69,14 @@ def read_delimited(text: str, name: str) -> pd.DataFrame:
         words = _parsed(text, name, usecols=torn, keep_default_na=False, na_values=[""], **options)
         frame[words.columns] = words
     names_in_digits = _padded(text, name, frame, options)
-    if not has_header:
+    is_used = [not _is_unused(frame[c]) for c in frame.columns]
+    if has_header:
+        _say_if_wide(top.cells(first), top.below, name)
+    else:
         is_fitting = len(names) == frame.shape[1]
         frame.columns = pd.Index(names if is_fitting else _made_up_names(frame))
-    frame = read_numbers(frame, decimal)
-    return frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
+    frame = frame.assign(**{frame.columns[i]: cells for i, cells in names_in_digits.items()})
+    return filled_down(read_numbers(split_errors(frame.loc[:, is_used]), decimal))
 
 
 # --- The first lines ------------------------------------------------------------------------------
@@ -114,6 +120,9 @@ class _Top:
         lines = text.split("\n", self.ends[last])
         kept = [i for i in range(last + 1) if i not in layout.left_out]
         above = [line for i in kept for line in lines[starts[i] : self.ends[i]]]
+        together = layout.names_in_two_rows(self.rows)
+        if together and self.separator != _SPACES:
+            above = [self.line(together), *above[self.ends[layout.start] - starts[layout.start] :]]
         return "\n".join([*above, *lines[self.ends[last] :]])
 
     @property
@@ -137,6 +146,12 @@ class _Top:
         """Return the names of columns that stand in remarks above a table, if any do."""
         lines = [line.strip().lstrip("#").strip() for line in remarks.splitlines() if line.strip()]
         return names_in([self.cells(line) for line in lines], usual_width(self.rows))
+
+    def line(self, cells: Sequence[str]) -> str:
+        """Return the line that holds these cells."""
+        written = io.StringIO()
+        csv.writer(written, delimiter=self.separator, lineterminator="").writerow(cells)
+        return written.getvalue()
 
     def cells(self, line: str) -> list[str]:
         """Return the cells of a line."""
@@ -183,6 +198,19 @@ def _has_header(first: str, second: str, top: _Top, decimal: str, *, is_named: b
     return not is_data(top.cells(first), top.below, decimal, is_named=is_named)
 
 
+def _say_if_wide(names: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> None:
+    """Say that no row is as long as the header, where names may have been torn apart."""
+    longest = max(map(len, rows), default=len(names))
+    if longest < len(names):
+        warnings.warn(
+            f"The header of {name} has {len(names)} cells, and its rows have {longest} at most: "
+            f"{names[-1]!r} and what else is last has no values. If a name holds the separator, "
+            "put it in quotes.",
+            ConvCNPWarning,
+            stacklevel=6,
+        )
+
+
 # --- The rows -------------------------------------------------------------------------------------
 
 
@@ -197,7 +225,12 @@ def _parsed(text: str, name: str, **options: Any) -> pd.DataFrame:
                 low_memory=False,  # in pieces, one stray word would give a column two types
                 **{"na_values": NOTHING, **options},
             )
-    except (pd.errors.ParserWarning, pd.errors.EmptyDataError, ValueError) as error:
+    except pd.errors.ParserWarning as error:
+        raise TableError(
+            f"Expected rows as long as the header in {name}, but they have more cells; name all "
+            "columns, and put cells that hold the separator in quotes."
+        ) from error
+    except (pd.errors.EmptyDataError, ValueError) as error:
         raise TableError(
             f"Expected rows of equal length in {name}, but it cannot be read as a table "
             f"({first_line(error)}); check the separator and quotes."
@@ -232,6 +265,11 @@ def _without_blanks(frame: pd.DataFrame) -> pd.DataFrame:
             values = pd.to_numeric(rest, errors="coerce")
             frame[name] = values if (values.notna() == rest.notna()).all() else rest
     return frame
+
+
+def _is_unused(column: pd.Series) -> bool:
+    """Tell whether a column among named ones has neither name nor cells: lines end with commas."""
+    return str(column.name).startswith(_NO_NAME) and bool(column.isna().all())
 
 
 def _made_up_names(frame: pd.DataFrame) -> list[str]:

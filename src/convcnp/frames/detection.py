@@ -1,4 +1,4 @@
-"""Cells such as <0.5: values beyond a limit of detection, which are not merely missing."""
+"""Cells such as <0.5 or BDL: values beyond a limit of detection, which are not merely missing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ _BEYOND = {  # where the value is, where predictions go without it, and what may
     ">": ("above", "down", "the limit"),
     "≥": ("above", "down", "the limit"),
 }
+_SIGNED = rf"[{''.join(_BEYOND)}]=? ?[0-9.,]+.*"
+_NOT_SEEN = ("perhaps below", "up", "half the limit")  # n.d. may say "no data" as well
+# Words for that, with nothing between their letters.
+_WORDS = ("bdl", "bld", "bql", "blq", "lod", "loq", "nd", "notdetected", "belowdetection")
+_BETWEEN = r"[\W_]+"
 
 
 def refuse_beyond(bad: np.ndarray, column: pd.Series, name: str) -> None:
@@ -48,5 +53,19 @@ def say_beyond(column: pd.Series, is_missing: pd.Series) -> None:
             )
 
 
+def are_beyond(cells: pd.Series) -> pd.Series:
+    """Tell which cells are beyond a limit of detection, or may be.
+
+    Example:
+        >>> are_beyond(pd.Series(["<0.5", "> 20", "n.d.", "<18 years", "north"])).tolist()
+        [True, True, True, True, False]
+    """
+    texts = cells.astype("string").str.strip()
+    words = texts.str.lower().str.replace(_BETWEEN, "", regex=True)
+    is_word = words.isin(_WORDS) & ~texts.str.contains(r"\d", regex=True)
+    return (texts.str.fullmatch(_SIGNED) | is_word).fillna(False).astype(bool)
+
+
 def _beyond(cell: Any) -> tuple[str, str, str] | None:  # noqa: ANN401 - of a table
-    return _BEYOND.get(str(cell).strip()[:1])
+    is_beyond = bool(are_beyond(pd.Series([cell])).all())
+    return _BEYOND.get(str(cell).strip()[:1], _NOT_SEEN) if is_beyond else None

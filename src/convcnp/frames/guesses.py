@@ -25,6 +25,7 @@ from convcnp.frames.names import (
 
 _YEAR_NAME = re.compile(r"[Xx]?(?:1[5-9]|20|21)\d\d(?: ?\[YR\d{4}\])?")  # 1999, X1999
 _MOST = 0.5  # of the rows
+_ENOUGH = 8  # rows: fewer values may stand in order by chance
 _STARTS = 0.25  # of the rows, at most, begin a new series
 
 
@@ -129,6 +130,7 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
             return months[0]
         if rising:
             if is_in_order(frame[rising[0]]):
+                _say_if_several(frame, rising)
                 return rising[0]
             return _said(rising[0], " or holds dates, and some grow from row to row")
     if len(places) > 1:
@@ -147,6 +149,18 @@ def _guess_among_numbers(frame: pd.DataFrame, candidates: Sequence[str], spared:
         f"row to row; the columns are {listed([str(c) for c in frame.columns])}. Name one with "
         "time=."
     )
+
+
+def _say_if_several(frame: pd.DataFrame, rising: Sequence[str]) -> None:
+    """Say that rows stand in the order of several columns, such as a depth and its age."""
+    alike = [c for c in rising if is_in_order(frame[c]) and frame[c].is_unique]
+    if len(alike) > 1 and len(frame) >= _ENOUGH:
+        warnings.warn(
+            f"Rows stand in the order of {listed(alike)}; {rising[0]!r} is taken for the time. If "
+            "that is wrong, name the time and the values.",
+            ConvCNPWarning,
+            stacklevel=7,
+        )
 
 
 def _refuse_times_as_names(numeric: Sequence[str]) -> None:

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import TableError, shortened
-from convcnp.frames.detection import refuse_beyond
+from convcnp.frames.detection import are_beyond, refuse_beyond
+from convcnp.frames.months import in_english
 
+_MOST = 0.5  # of the cells
 _YEARS_AHEAD = 10  # that a year of two digits may lie
 _LARGEST = 1e30  # number: squares of larger ones overflow
 DATE = re.compile(r"(\d{1,4})([-/.])(\d{1,2})\2(\d{1,4})(?!\d)")
@@ -21,23 +23,48 @@ _MONTH = rf"(?:{_MONTH_BEGINS}){_MONTH_ENDS}"
 _WEEKDAY = r"(?:[a-z]{3,9}\.?,? )?"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 _SHORT_MONTH = re.compile(rf"({_MONTH_BEGINS}){_MONTH_ENDS}[-']+(\d\d)", re.IGNORECASE)  # Jan-19
+_YEAR = r"((?:1[4-9]|2[01])\d\d)"
 _LATE_YEAR = re.compile(r"(Q[1-4])[-/ ]?(\d{4})", re.IGNORECASE)  # Q1 2020
+_FIRST_QUARTER = re.compile(r"([1-4])Q(\d{4})", re.IGNORECASE)  # 1Q2020
+_SHORT_QUARTER = re.compile(r"([1-4])Q(\d\d)", re.IGNORECASE)  # 1Q20
+_TRIMESTER = re.compile(r"T([1-4])[-/ ](\d{4})", re.IGNORECASE)  # T1 2020
+_YEAR_TRIMESTER = re.compile(r"(\d{4})[-/ ]T([1-4])", re.IGNORECASE)  # 2020-T1
 _COLONS = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{4})")  # 31:01:2020
-_ORDINAL = re.compile(r"(\d{4})-(\d{3})")  # 2020-031
-_ISO_WEEK = re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE)  # 2020-W05
+_ORDINAL = re.compile(rf"{_YEAR}[- ](\d{{3}})")  # 2020-031
+_WEEK = r"(?:W|KW|Week|Wk)[ .]?"  # in German a Kalenderwoche
+_ISO_WEEK = re.compile(rf"{_YEAR}[-/ ]?{_WEEK}(\d\d?)", re.IGNORECASE)  # 2020-W05
+_LATE_WEEK = re.compile(rf"{_WEEK}(\d\d?)[-/, ]+{_YEAR}", re.IGNORECASE)  # KW 5/2020
+_JOINED = re.compile(  # 31JAN2020:18:30:00
+    rf"(\d\d?)({_MONTH_BEGINS}){_YEAR}(?::(\d\d:\d\d.*))?", re.IGNORECASE
+)
+_WHOLE = r"(?:\d{4}-\d\d?-\d\d?|\d\d?\.\d\d?\.\d{4}|\d\d?/\d\d?/\d{4})"
+_WHOLE = rf"({_WHOLE}(?:[ T]\d\d?:\d\d(?::\d\d)?)?)"
+_SPAN = re.compile(rf"{_WHOLE} ?(?:[-/\u2013]|to|until|bis|\u00e0|al?)? ?{_WHOLE}", re.IGNORECASE)
 _SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708 ?(\d{1,2})\u65e5(.*)")  # year, month, day
 _MONTH_SIGNS = re.compile(r"(\d{4})\u5e74 ?(\d{1,2})\u6708")
 # What pandas does not read, how it is written instead, and read, if it is no date yet.
 _REWRITTEN: dict[re.Pattern[str], tuple[str, str]] = {
     _SHORT_MONTH: (r"\1-\2", "%b-%y"),
     _LATE_YEAR: (r"\2\1", ""),
+    _FIRST_QUARTER: (r"\2Q\1", ""),
+    _SHORT_QUARTER: (r"20\2Q\1", ""),
+    _TRIMESTER: (r"\2Q\1", ""),
+    _YEAR_TRIMESTER: (r"\1Q\2", ""),
     _ISO_WEEK: (r"\1-W\2-1", "%G-W%V-%u"),
+    _LATE_WEEK: (r"\2-W\1-1", "%G-W%V-%u"),
     _COLONS: (r"\3-\2-\1", ""),
     _ORDINAL: (r"\1-\2", "%Y-%j"),
+    _JOINED: (r"\1 \2 \3 \4", ""),
+    _SPAN: (r"\1", ""),
     _SIGNS: (r"\1-\2-\3\4", ""),
     _MONTH_SIGNS: (r"\1-\2", ""),
 }
-_ANY_REWRITTEN = re.compile("|".join(form.pattern for form in _REWRITTEN), re.IGNORECASE)
+# Most tables hold plain dates, which are told soonest.
+_PLAIN = r"(?:\d{4}-\d\d-\d\d|\d\d?[-./ ][a-z0-9]{1,3}[-./ ]\d{4})"
+_PLAIN = rf"{_PLAIN}(?:[ T]\d\d?:\d\d(?::\d\d(?:\.\d+)?)?Z?)?"
+_ANY_REWRITTEN = re.compile(
+    rf"(?!{_PLAIN}$)(?:{'|'.join(form.pattern for form in _REWRITTEN)})", re.IGNORECASE
+)
 _DATED = re.compile(
     "|".join(
         (
@@ -47,20 +74,18 @@ _DATED = re.compile(
             rf"{_WEEKDAY}{_MONTH}[-/., ]*(?:{_DAY}[-/., ]+)?\d{{4}}(?!\d).*",  # January 31, 2020
             rf"{_MONTH}[-/., ]*\d{{1,2}}, *\d\d(?!\d).*",  # Jan 31, 20
             r"(?:0?[1-9]|1[0-2])[-/](?:1[4-9]|2[01])\d\d",  # 01/2020
-            _COLONS.pattern,
-            _SHORT_MONTH.pattern,
-            _LATE_YEAR.pattern,
-            _SIGNS.pattern,
-            _MONTH_SIGNS.pattern,
+            *(form.pattern for form in _REWRITTEN),
         )
     ),
     re.IGNORECASE,
 )
+_LAST_MIDNIGHT = r"(?<=[ T])24:00(?=(?::00)?$)"
 _CLOCK = r"[-+]?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp]\.?[Mm]\.?)?"
 _HALF_DAY = re.compile(r" ?([AaPp])\.?[Mm]\.?$")
 _DURATION = re.compile(rf"-?\d+ days?(?: {_CLOCK})?|{_CLOCK}")
 _DOTTED = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)")  # 18.30.00, unless it is a date
 _YEAR_FIRST = re.compile(r"\s*(?:1[4-9]|2[01])\d\d")
+_ONE_DAY = pd.Timedelta(days=1)
 _ISO: dict[str, Any] = {"format": "ISO8601"}
 
 # --- Kinds ----------------------------------------------------------------------------------------
@@ -72,8 +97,13 @@ def is_numeric(column: pd.Series) -> bool:
         return False
     if pd.api.types.is_numeric_dtype(column) or column.isna().all():
         return True
-    # Numbers with a stray word are numbers; the word is complained about when they are used.
-    return bool(pd.to_numeric(column.dropna(), errors="coerce").notna().mean() > 0.5)
+    # Numbers with a stray word are numbers; the word is complained about when they are used. So
+    # are those beside what is below a limit of detection, of which there may be more.
+    cells = column.dropna()
+    is_number = pd.to_numeric(cells, errors="coerce").notna()
+    if is_number.mean() > _MOST:
+        return True
+    return bool(is_number.any() and (is_number | are_beyond(cells)).mean() > _MOST)
 
 
 def is_date(column: pd.Series) -> bool:
@@ -83,7 +113,8 @@ def is_date(column: pd.Series) -> bool:
     if not _is_text(column):
         return False
     some = column.dropna().head(20)
-    dated = some[[_DATED.fullmatch(str(text).strip()) is not None for text in some]]
+    texts = in_english(some.astype("string").str.strip())
+    dated = some[texts.str.fullmatch(_DATED).to_numpy(dtype=bool)]
     return bool(parsed_dates(dated).notna().sum() > 0.5 * len(some))
 
 
@@ -185,7 +216,11 @@ def parsed_dates(column: pd.Series, day_first: bool = False) -> pd.Series:
 
 def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
     written = column.astype("string")
-    texts = _as_pandas_writes(written)
+    texts = _as_pandas_writes(in_english(written))
+    ends_day = texts.str.contains("24:00", regex=False).fillna(False).astype(bool)
+    if ends_day.any():
+        ends_day &= texts.str.contains(_LAST_MIDNIGHT, regex=True).fillna(False).astype(bool)
+        texts = texts.str.replace(_LAST_MIDNIGHT, "00:00", regex=True)
     best = pd.Series(pd.NaT, index=column.index, name=column.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas warns when it has to guess day and month
@@ -201,7 +236,18 @@ def _parsed_dates(column: pd.Series, day_first: bool) -> pd.Series:
                 best = pd.Series(parsed, index=column.index, name=column.name)
             if best.notna().sum() == texts.notna().sum():
                 break
+    best = best.mask(ends_day, best + _ONE_DAY) if ends_day.any() else best
     return _in_its_century(best, written)
+
+
+def are_spans(texts: pd.Series) -> pd.Series:
+    """Tell which texts hold two dates: those from which and until which something was.
+
+    Example:
+        >>> are_spans(pd.Series(["2020-01-05 - 2020-01-11", "2020-01-05"])).tolist()
+        [True, False]
+    """
+    return texts.astype("string").str.strip().str.fullmatch(_SPAN).fillna(False).astype(bool)
 
 
 def _as_pandas_writes(texts: pd.Series) -> pd.Series:

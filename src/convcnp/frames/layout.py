@@ -45,18 +45,50 @@ class Layout:
             count += 1
         return cls(start, tuple(below[:count]))
 
+    def names_in_two_rows(self, rows: Sequence[Sequence[str]]) -> list[str]:
+        """Return names that the header and the row below it hold together; none if units are below.
+
+        The header names what columns share: it has names twice, or once for those behind as well.
+
+        Example:
+            >>> rows = [["", "Bern", ""], ["day", "temp", "rain"], ["1", "4", "0"], ["2", "5", "1"]]
+            >>> Layout.of(rows, width=3).names_in_two_rows(rows)
+            ['day', 'Bern temp', 'Bern rain']
+        """
+        if not self.units or len(rows[self.start]) != len(rows[self.units[0]]):
+            return []
+        upper = [cell.strip() for cell in rows[self.start]]
+        lower = [cell.strip() for cell in rows[self.units[0]]]
+        behind = zip(upper[1:], lower[1:], strict=True)
+        has_room = any(below and not above for above, below in behind)
+        if not has_room and len({*upper}) == len(upper):
+            return []
+        names, shared = list[str](), ""
+        for above, below in zip(upper, lower, strict=True):
+            shared = above or shared
+            names.append(f"{shared} {below}".strip())
+        return names if len({*names}) == len(names) else []
+
     @property
     def left_out(self) -> list[int]:
         """The rows that are no part of the table."""
         return [*range(self.start), *self.units]
 
     def say(self, rows: Sequence[Sequence[str]], name: str) -> None:
-        """Say which rows are left out."""
+        """Say which rows are left out, and where names stand in two of them."""
         said = []
+        together = self.names_in_two_rows(rows)
+        if together:
+            warnings.warn(
+                f"Names stand in two rows of {name}, and are put together: {_shown(together)}.",
+                ConvCNPWarning,
+                stacklevel=7,
+            )
         if self.start:
             said.append(f"what stands above the row {_shown(rows[self.start])}")
-        if self.units:
-            said.append(f"units below the names ({_shown(rows[self.units[0]])})")
+        units = self.units[1:] if together else self.units
+        if units:
+            said.append(f"units below the names ({_shown(rows[units[0]])})")
         if said:
             warnings.warn(
                 f"Left out of {name}: {' and '.join(said)}.", ConvCNPWarning, stacklevel=7

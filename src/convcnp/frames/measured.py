@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from convcnp.errors import ConvCNPWarning
-from convcnp.frames.assembled import MONTHS, is_compact_clock, is_part
+from convcnp.frames.assembled import is_compact_clock, is_part
 from convcnp.frames.compact import holds_compact_days
 from convcnp.frames.joined_groups import group_columns
 from convcnp.frames.kinds import is_numeric, is_true_or_false
+from convcnp.frames.months import month_of
 from convcnp.frames.names import (
     PLACE_NAMES,
     counts_rows,
@@ -116,12 +117,21 @@ def _counts_off(frame: pd.DataFrame, name: str, beside: Sequence[str]) -> bool:
 
 
 def say_of_values(frame: pd.DataFrame, values: Sequence[str]) -> None:
-    """Say that columns named after months are not taken for one series, and angles for numbers."""
-    months = [name for name in values if str(name).strip().lower()[:3] in MONTHS]
-    if len({str(name).strip().lower()[:3] for name in months}) >= _ENOUGH_MONTHS:
+    """Say what may be meant otherwise: months, places and angles."""
+    numbers = {name: month_of(words_of(str(name))[0]) for name in values if words_of(str(name))}
+    months = [name for name in values if numbers.get(name)]
+    if len({numbers[name] for name in months}) >= _ENOUGH_MONTHS:
         warnings.warn(
             f"{listed(months)} are named after months, and each is predicted on its own, over the "
             "years. If they are one series, put them below each other, with a column of months.",
+            ConvCNPWarning,
+            stacklevel=5,
+        )
+    places = [name for name in values if str(name).lower() in PLACE_NAMES]
+    if len(places) == 2 and len(values) > len(places):
+        warnings.warn(
+            f"{listed(places)} are predicted like other values; if they are where the others were "
+            "observed, name them with inputs= for a map, or else the values with value=.",
             ConvCNPWarning,
             stacklevel=5,
         )

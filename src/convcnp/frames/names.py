@@ -30,7 +30,17 @@ _ERROR_ENDINGS = ("err", "error", "sd", "std", "stderr", "se", "sigma", "unc", "
 _ERROR_BEGINNINGS = ("e", "err", "error", "sigma", "sd", "unc")
 _PLAIN_ERRORS = ("err", "error", "std", "stderr", "sigma", "uncertainty")
 ERROR_NAMES = ("sigma", "yerr", "err", "stderr", "uncertainty")  # beside a single value
-ONE_SIGMA = ("1s", "1sd", "1se", "1sigma", "1σ", "σ")  # behind a single value, or behind the time
+ONE_SIGMA = (
+    "±",
+    "+/-",
+    "+-",
+    "1s",
+    "1sd",
+    "1se",
+    "1sigma",
+    "1σ",
+    "σ",
+)  # behind a single value, or behind the time
 _SEPARATORS = re.compile(r"[\W_]+")
 _WORDS = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")  # what is between the words of a name
 
@@ -118,13 +128,13 @@ def _error_forms(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def squeezed(name: str) -> str:
-    """Return a name in small letters, with nothing between its words.
+    """Return a name in small letters, with nothing between its words; signs alone stay.
 
     Example:
-        >>> squeezed("Mag_Err"), squeezed("1-sigma")
-        ('magerr', '1sigma')
+        >>> squeezed("Mag_Err"), squeezed("1-sigma"), squeezed("+/-")
+        ('magerr', '1sigma', '+/-')
     """
-    return "".join(words_of(name))
+    return "".join(words_of(name)) or name.strip()
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

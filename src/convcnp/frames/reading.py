@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import contextlib
 import gzip
 import hashlib
 import io
 import json
+import lzma
 import re
 import sys
-import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from convcnp.errors import ConvCNPWarning, TableError, did_you_mean
+from convcnp.errors import TableError, did_you_mean
 from convcnp.extras import import_extra
-from convcnp.frames.delimited import NOTHING, first_line, read_delimited
-from convcnp.frames.footers import BOTTOM, footer_rows, say_footer
-from convcnp.frames.layout import Layout
+from convcnp.frames.delimited import first_line, read_delimited
+from convcnp.frames.sheets import read_workbook
 
-_TOP = 200  # rows of a sheet that may stand above the table
+_LINE_ENDS = re.compile(r"\s*[\r\n]\s*")
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no table holds
 
 
+Read = Callable[[bytes, str], pd.DataFrame]  # of a content, and the name of its file
 MOST_BYTES = 2**31  # of a file: a table takes several times as much in memory
 
 
@@ -46,7 +47,7 @@ def read_table(path: str | Path) -> TableFile:
     r"""Read a table from a file, or from standard input for `-`.
 
     The content says what it is: CSV, TSV, JSON lines, Parquet, Feather or Excel; or one of these,
-    compressed by gzip or alone in a zip file.
+    compressed by gzip, bzip2 or xz, or alone in a zip file.
 
     Example:
         >>> import tempfile
@@ -143,16 +144,21 @@ def _read_feather(content: bytes, name: str) -> pd.DataFrame:
         ) from error
 
 
-def _read_gzip(content: bytes, name: str) -> pd.DataFrame:
-    try:
-        with gzip.open(io.BytesIO(content)) as packed:
-            inner = _unpacked(packed.read, name)
-    except (OSError, EOFError, zlib.error) as error:
-        raise TableError(
-            f"Expected a table compressed by gzip in {name}, but it cannot be read "
-            f"({first_line(error)}); write it again."
-        ) from error
-    return _read(inner, name)
+def _packed_by(method: str, opened: Callable[[Any], Any]) -> Read:
+    """Return what reads a table that is compressed by this method."""
+
+    def read(content: bytes, name: str) -> pd.DataFrame:
+        try:
+            with opened(io.BytesIO(content)) as packed:
+                inner = _unpacked(packed.read, name)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise TableError(
+                f"Expected a table compressed by {method} in {name}, but it cannot be read "
+                f"({first_line(error)}); write it again."
+            ) from error
+        return _read(inner, name)
+
+    return read
 
 
 def _read_zip(content: bytes, name: str) -> pd.DataFrame:
@@ -160,7 +166,7 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if "xl/workbook.xml" in archive.namelist():
-                return _read_excel(content, name)
+                return read_workbook(content, name)
             files = [
                 file
                 for file in archive.namelist()
@@ -179,50 +185,6 @@ def _read_zip(content: bytes, name: str) -> pd.DataFrame:
             "it again."
         ) from error
     return _read(inner, f"{files[0]} in {name}")
-
-
-def _read_excel(content: bytes, name: str) -> pd.DataFrame:
-    """Read the first sheet of a workbook."""
-    import_extra("openpyxl", "excel")
-    with pd.ExcelFile(io.BytesIO(content), engine="openpyxl") as book:
-        sheets = [str(sheet) for sheet in book.sheet_names]
-        if len(sheets) > 1:
-            warnings.warn(
-                f"{name} has {len(sheets)} sheets; the first, {sheets[0]!r}, is read. If that is "
-                "wrong, save the other as a file of its own.",
-                ConvCNPWarning,
-                stacklevel=6,
-            )
-        top = pd.read_excel(book, sheet_name=0, header=None, nrows=_TOP, dtype=object)
-        rows = [_cells(row) for row in top.itertuples(index=False)]
-        layout = Layout.of(rows, top.shape[1])
-        layout.say(rows, name)
-        return _sheet_without_footer(book, name, skiprows=layout.left_out, na_values=NOTHING)
-
-
-def _sheet_without_footer(book: pd.ExcelFile, name: str, **options: Any) -> pd.DataFrame:
-    """Read the first sheet without remarks below its table."""
-    frame = pd.read_excel(book, sheet_name=0, **options)
-    first, last = (
-        [
-            ["" if pd.isna(cell) else str(cell) for cell in row]
-            for row in part.to_numpy(dtype=object)
-        ]
-        for part in (frame.head(_TOP), frame.tail(BOTTOM))
-    )
-    count = footer_rows(first, last)
-    if not count:
-        return frame
-    say_footer(last[-count:], name)
-    return pd.read_excel(book, sheet_name=0, skipfooter=count, **options)
-
-
-def _cells(row: Sequence[Any]) -> list[str]:
-    """Return the cells of a row of a sheet as text; few, from the first on, are a title."""
-    texts = ["" if pd.isna(cell) else str(cell) for cell in row]
-    filled = [text for text in texts if text.strip()]
-    is_title = bool(texts[0].strip()) and 2 * len(filled) <= len(texts)
-    return filled if is_title or not filled else texts
 
 
 def _read_json(content: bytes, name: str) -> pd.DataFrame:
@@ -260,12 +222,22 @@ def _read_text(content: bytes, name: str) -> pd.DataFrame:
     return read_delimited(_text(content, name), name)
 
 
+def _refuse_old_workbook(content: bytes, name: str) -> pd.DataFrame:
+    raise TableError(
+        f"Expected a workbook as Excel has saved it since 2007, but {name} is older; save it as "
+        ".xlsx, or as CSV."
+    )
+
+
 # What a file of each format begins with, and how it is read: the first that fits.
-_FORMATS: tuple[tuple[bytes, Callable[[bytes, str], pd.DataFrame]], ...] = (
+_FORMATS: tuple[tuple[bytes, Read], ...] = (
     (b"PAR1", _read_parquet),
     (b"ARROW1", _read_feather),
     (b"FEA1", _read_feather),
-    (b"\x1f\x8b", _read_gzip),
+    (b"\x1f\x8b", _packed_by("gzip", gzip.open)),
+    (b"BZh", _packed_by("bzip2", bz2.open)),
+    (b"\xfd7zXZ", _packed_by("xz", lzma.open)),
+    (b"\xd0\xcf\x11\xe0", _refuse_old_workbook),
     (b"PK\x03\x04", _read_zip),
     (b"{", _read_json),
     (b"[{", _read_json),
@@ -289,9 +261,9 @@ def plain(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def plain_name(name: Any) -> str:  # noqa: ANN401 - pandas takes anything for a name
-    """Return a column's name as text, without spaces around it; levels of a name are joined."""
+    """Return a column's name as text of one line, without spaces around it; levels are joined."""
     levels = name if isinstance(name, tuple) else (name,)
-    return "_".join(filter(None, (str(level).strip() for level in levels)))
+    return "_".join(filter(None, (_LINE_ENDS.sub(" ", str(level)).strip() for level in levels)))
 
 
 def _plain_type(column: pd.Series) -> pd.Series:

@@ -100,7 +100,10 @@ def read_times(table: SeriesTable, text: str) -> pd.Index | Targets:
             "clock times; steps of dates have a unit, such as 6h, 1D or 3 months) or a file that "
             "exists"
         )
-        raise TableError(f"{expected}, got {text.removeprefix('+')!r}; check it.") from error
+        got = repr(text.removeprefix("+"))
+        if table.axis.dtype.kind not in "mM":
+            got += ", but times are numbers, without a unit"
+        raise TableError(f"{expected}, got {got}; check it.") from error
 
 
 def _even_steps(table: SeriesTable, start: str, stop: str, step: str) -> pd.Index:

@@ -14,6 +14,7 @@ from convcnp.errors import ConvCNPWarning, TableError
 from convcnp.frames.compact import EXAMPLES, compact_dates, compact_format
 from convcnp.frames.kinds import (
     DATE,
+    are_spans,
     is_duration,
     is_numeric,
     numbers,
@@ -22,7 +23,7 @@ from convcnp.frames.kinds import (
     refuse_first,
 )
 
-_ZONE_NAME = r"\d (?:[A-Z]{2,5}|[A-Z][a-z]+/[A-Z]\w+)\s*$"  # 2020-01-31 18:30 CET
+_ZONE_NAME = r":\d\d(?:\.\d+)? (?:[A-Z]{2,5}|[A-Z][a-z]+/[A-Z]\w+)\s*$"  # 2020-01-31 18:30 CET
 _FARTHEST = 2.0**62  # of integer times: sums of larger ones wrap around
 _UNEVEN = 5.0  # times the usual step
 _LONGEST_MONTH = 31  # days: larger numbers are years of two digits
@@ -60,6 +61,7 @@ class TimeAxis:
         if parsed.dtype.kind == "m":
             return cls(parsed.dtype, pd.Timedelta(0))
         if parsed.dtype.kind == "M":
+            _say_if_spans(column)
             origin = parsed.min()
             return cls(
                 parsed.dtype,
@@ -277,6 +279,20 @@ def _refuse_both(
             f"Expected dates of one order in {name!r}, got {texts[is_day].iloc[0]!r}, which begins "
             f"with the day, and {texts[is_month].iloc[0]!r}, which begins with the month; write "
             "all as year-month-day."
+        )
+
+
+def _say_if_spans(column: pd.Series) -> None:
+    """Say that of two dates in a cell the first is read."""
+    if column.dtype.kind == "M" or is_numeric(column):
+        return
+    spans = column.dropna().astype("string")[lambda texts: are_spans(texts)]
+    if len(spans):
+        warnings.warn(
+            f"Cells such as {spans.iloc[0]!r} in {column.name!r} are read as the date that they "
+            "begin with.",
+            ConvCNPWarning,
+            stacklevel=4,
         )
 
 

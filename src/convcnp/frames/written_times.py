@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from convcnp.errors import ConvCNPWarning
 from convcnp.frames.assembled import is_compact_clock, parts_of, roles_of
 from convcnp.frames.compact import holds_compact_dates, number_format
 from convcnp.frames.kinds import is_date, is_duration, is_numeric, parsed_dates
+from convcnp.frames.months import ENGLISH, in_english, own_words
 from convcnp.frames.padded import padded_like
 from convcnp.frames.time_axis import is_day_first
 
@@ -21,6 +23,13 @@ _SOME = 50  # texts that show how others are written
 # Those that pandas does not guess; - takes a leading zero away.
 _FORMATS = (
     *("%Y-Q{q}", "%YQ{q}", "Q{q} %Y", "Q{q}-%Y", "%G-W%V", "%Y-%j", "%d:%m:%Y"),
+    *("{q}Q%Y", "{q}Q%y", "T{q} %Y", "T{q}-%Y", "%Y-T{q}", "%Y T{q}", "%G-W%-V", "%G W%V"),
+    *(
+        f"{week}{number}{between}%G"
+        for week in ("W", "KW", "KW ", "Week ")
+        for number in ("%V", "%-V")
+        for between in (" ", "/")
+    ),
     *("%Y\u5e74%m\u6708", "%Y\u5e74%-m\u6708"),
     *("%b %Y", "%B %Y", "%b. %Y", "%m/%Y", "%b-%y", "%b-%Y", "%Y-%m-%dT%H:%M:%SZ"),
     *("%Y-%m-%d %H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}", "%Y-%m-%dT%H:%M:%S.{ms}Z"),
@@ -65,7 +74,9 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
     if is_numeric(like):
         written = times.dt.strftime(number_format(like))
         return written.astype(like.dtype) if like.dtype.kind in "iuf" else written
-    texts = like.dropna().astype("string").str.strip().head(_SOME)
+    own = like.dropna().astype("string").str.strip()
+    texts = in_english(own.head(_SOME))
+    is_foreign = bool((texts != own.head(_SOME)).any())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvCNPWarning)  # said when the table was read
         day_first = is_day_first(like)
@@ -76,8 +87,16 @@ def _written_like(like: pd.Series, times: pd.Series) -> pd.Series:
     dated = map("".join, itertools.product(_DATE_FORMATS, _CLOCK_FORMATS))
     for written in (*([guess] if guess else []), *_FORMATS, *dated):
         if (_formatted(dates, written) == texts).all():
-            return _formatted(times, written)
+            found = _formatted(times, written)
+            return _in_own_words(found, own_words(own)) if is_foreign else found
     return _formatted(times, guess or "%Y-%m-%d %H:%M:%S")
+
+
+def _in_own_words(texts: pd.Series, words: Mapping[int, str]) -> pd.Series:
+    """Write English months in the words of a table, where it has them."""
+    for number, english in enumerate(ENGLISH, 1):
+        texts = texts.str.replace(english, words.get(number, english), regex=False)
+    return texts
 
 
 def _with_offsets(like: pd.Series, times: pd.Series, written: str) -> pd.Series:
@@ -122,7 +141,8 @@ def _part(like: pd.Series, role: str | None, times: pd.Series, years: pd.Series)
     assert role is not None
     if role == "month" and not is_numeric(like):
         longest = like.dropna().astype("string").str.len().max()
-        return times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
+        names = times.dt.month_name().str[:3] if longest <= 3 else times.dt.month_name()
+        return times.dt.month.map(own_words(like)).fillna(names)
     if role == "quarter" and not is_numeric(like):
         return "Q" + times.dt.quarter.astype(str)
     number: pd.Series

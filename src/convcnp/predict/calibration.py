@@ -221,7 +221,8 @@ def held_out_source(predictor: Predictor, table: TableFile, named: Columns) -> T
     columns = choose_columns(frame, named)
     columns = told_errors(frame, columns, named, predictor.trained)
     rows = Rows.of(frame, columns)
-    source = TableSource(**columns.given, gap=tuple(typical_gaps(rows)), part="all", read=rows)
+    source = TableSource(**columns.given, part="all", read=rows)
+    source = replace(source, gap=tuple(typical_gaps(source.own)))
     if source.inputs and predictor.model.in_plane(None) is not None:
         raise ShapeError(
             f"{predictor.name!r} predicts points in the plane, but is checked on series alone, got "

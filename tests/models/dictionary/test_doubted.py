@@ -144,6 +144,20 @@ def test_curves_lie_within_the_bands_whether_errors_are_as_told_or_not(model):
         assert y is waves or curves.min() > 0
 
 
+def test_curves_of_logarithms_reach_no_farther_than_the_bands(model):
+    """Far ahead of what grows by a factor, the line of its logarithms is not followed."""
+    share = np.where(np.arange(40) % 2 == 0, 0.02, 0.4)
+    x, waves = wave(share)
+    y = (x / 8 + waves).exp()
+    at = np.array([20.0, 60.0, 400.0])
+    task = Task.from_arrays(x.numpy(), y.numpy(), at, context_error=share * y.numpy())
+    curves = model.draw(task, 500, torch.Generator().manual_seed(0))[..., 0]
+    found = model(task)
+    assert (curves.quantile(0.95, dim=0) < 1.2 * found.quantile(0.95)[0, :, 0]).all()
+    assert (curves.mean(0) < 1.2 * found.mean[0, :, 0]).all()
+    assert curves.min() > 0
+
+
 def test_a_curve_is_of_one_way_to_see_the_series_chosen_by_its_weight(model):
     x, y = wave(np.full(40, 0.1))
     near, far = model.fit(x, y), model.fit(x, y + 100)

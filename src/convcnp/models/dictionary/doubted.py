@@ -10,8 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from convcnp.models.dictionary.components import Components, at_nodes, joined, student_nodes
-from convcnp.models.dictionary.joint import drawn, drawn_variants, exponentials
+from convcnp.models.dictionary.components import (
+    Components,
+    LogLimits,
+    at_nodes,
+    joined,
+    student_nodes,
+)
+from convcnp.models.dictionary.joint import drawn, drawn_variants
 from convcnp.models.dictionary.windows import Fitted
 
 TRUST = math.log(10.0)  # of odds that errors are what they are told to be, before anything is seen
@@ -26,13 +32,13 @@ class Hypothesis:
 
     Args:
         error: Typical variance of errors that it was not told, which its predictions leave out.
-        is_of_logarithms: Whether logarithms of the values were fitted.
+        logarithms: What is believed of logarithms of the values, where these were fitted.
     """
 
     fitted: Fitted
     evidence: float
     error: float = 0.0
-    is_of_logarithms: bool = False
+    logarithms: LogLimits | None = None
 
     def gaussians(self, x: Float[Tensor, " m"]) -> Components:
         """Predict values behind measurements."""
@@ -40,14 +46,13 @@ class Hypothesis:
         found = at_nodes(students, self.fitted.freedom)
         factors = student_nodes(self.fitted.freedom)[1]
         found = _less_error(found, torch.cat([noise * factor for factor in factors]), self.error)
-        return replace(found, is_log=found.is_log | self.is_of_logarithms)
+        return replace(found, is_log=found.is_log | (self.logarithms is not None))
 
     def drawn(
         self, x: Float[Tensor, " m"], num_samples: int, generator: Generator
     ) -> Float[Tensor, "S m"] | None:
         """Draw values behind measurements, if the series is short enough."""
-        curves = drawn(self.fitted, x, num_samples, generator, self.error)
-        return exponentials(curves) if self.is_of_logarithms and curves is not None else curves
+        return drawn(self.fitted, x, num_samples, generator, self.error, self.logarithms)
 
 
 def as_told(fitted: Fitted) -> Iterator[Hypothesis]:
@@ -58,11 +63,12 @@ def as_told(fitted: Fitted) -> Iterator[Hypothesis]:
 
 def of_logarithms(fitted: Fitted, logarithms: Float[Tensor, " n"]) -> Iterator[Hypothesis]:
     """See fitted logarithms as ways to see the values: so are their densities."""
+    limits = LogLimits.of(logarithms, float(fitted.series.scale[0]))
     for each in as_told(fitted):
         # Of a long series the evidence is that of some windows.
         observations = each.fitted.freedom - 2 * each.fitted.prior.freedom + 1
         volume = observations * float(logarithms.mean())
-        yield replace(each, evidence=each.evidence - volume, is_of_logarithms=True)
+        yield replace(each, evidence=each.evidence - volume, logarithms=limits)
 
 
 def weighed(found: Sequence[Hypothesis], x: Float[Tensor, " m"]) -> Components:

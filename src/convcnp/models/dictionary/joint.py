@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from convcnp.models.dictionary.bordered import Frame
+from convcnp.models.dictionary.components import LogLimits
 from convcnp.models.dictionary.regions import FittedPoints
 from convcnp.models.dictionary.volatility import Places
 from convcnp.models.dictionary.windows import Fitted
@@ -25,6 +26,7 @@ def drawn(
     num_samples: int,
     generator: Generator,
     error: float = 0.0,
+    logarithms: LogLimits | None = None,
 ) -> Float[Tensor, "S m"] | None:
     """Draw new observations of a short series at some times, in the user's units.
 
@@ -34,6 +36,7 @@ def drawn(
 
     Args:
         error: Variance of errors that are part of the noise, and are not drawn.
+        logarithms: What is believed of the values, where they are logarithms of the user's.
     """
     if fitted.whole is None or len(x) > MOST:
         return None
@@ -48,7 +51,7 @@ def drawn(
     for one in which.unique():
         mean, factor = _process(fitted, one[None], at, kept[one])
         curves[which == one] = mean + swing * (normal[which == one] @ factor.T)
-    return in_user_units(fitted, at, which, curves)
+    return in_user_units(fitted, at, which, curves, logarithms)
 
 
 def _kept(fitted: Fitted, x: Float[Tensor, " m"], error: float) -> Float[Tensor, "c m"]:
@@ -84,23 +87,32 @@ def in_user_units(
     at: Float[Tensor, "m ..."],
     which: Int[Tensor, " S"],
     samples: Float[Tensor, "S m"],
+    logarithms: LogLimits | None = None,
 ) -> Float[Tensor, "S m"]:
     """Return samples, each of one variant, in the user's units.
 
     Logarithms stay as far within reach of the observed ones as predictions do.
+
+    Args:
+        logarithms: What is believed of the values, where they are logarithms themselves.
     """
     seen, form = fitted.observations, fitted.weighed.variants.form[which]
     level, scale = seen.level[form, None], seen.scale[form, None]
     units = level + scale * samples
-    if not seen.is_log[form].any():
+    if logarithms is None and not seen.is_log[form].any():
         return units
     mean, spread = (part[which] for part in fitted.predict(at))
-    for shift, limit in seen.limits.items():
+
+    def within(limit: LogLimits) -> Tensor:
         near = limit.near(level + scale * mean)
         narrower = (limit.deviation(near) / (scale * spread)).clamp(max=1)
-        logarithm = near + scale * (samples - mean) * narrower
+        return exponentials(near + scale * (samples - mean) * narrower)
+
+    if logarithms is not None:
+        return within(logarithms)
+    for shift, limit in seen.limits.items():
         own = (seen.is_log & (seen.shift == shift))[form, None]
-        units = torch.where(own, exponentials(logarithm) - shift, units)
+        units = torch.where(own, within(limit) - shift, units)
     return units
 
 
