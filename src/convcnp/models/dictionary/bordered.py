@@ -115,31 +115,22 @@ class Bordered:
         All come in the same memory: new memory would take longer to get than to fill.
         """
         kernels, at_once = entries.kernels(self.lags), len(self.memory)
-        size = math.isqrt(len(self.cells))
-        borders = self.border.expand(len(entries), -1, -1)
-        parts = (part.split(at_once) for part in (entries.kernel, entries.noise, borders))
-        for kernel, noise, border in zip(*parts, strict=True):
+        size, n = math.isqrt(len(self.cells)), self.series.num_points
+        noise = entries.noise.to(kernels)[:, None] / self.series.count + self.series.extra
+        borders = self.border.mT.expand(len(entries), -1, -1)
+        parts = (part.split(at_once) for part in (entries.kernel, noise, borders))
+        for kernel, added, border in zip(*parts, strict=True):
             some, failed = self.memory[: len(kernel)], torch.empty(len(kernel), dtype=torch.int32)
             # One look-up for all cells, those below the diagonal as well, which nobody reads.
             torch.index_select(kernels.index_select(0, kernel), 1, self.cells, out=some)
             # What is an upper triangle by rows is a lower one by columns, as LAPACK wants it.
             matrix = some.view(-1, size, size).mT
-            self._complete(matrix, noise.to(matrix), border)
+            diagonal = matrix.diagonal(dim1=1, dim2=2)
+            diagonal[:, :n].add_(added)
+            diagonal[:, n:].fill_(_BEYOND)
+            matrix[:, n : n + border.shape[1], :n].copy_(border)
             torch.linalg.cholesky_ex(matrix, out=(matrix, failed))
             yield matrix, failed
-
-    def _complete(
-        self,
-        matrix: Float[Tensor, "e s s"],
-        noise: Float[Tensor, " e"],
-        border: Float[Tensor, "e n b"],
-    ) -> None:
-        """Add the noise, and the border."""
-        n = self.series.num_points
-        diagonal = matrix.diagonal(dim1=1, dim2=2)
-        diagonal[:, :n] += noise[:, None] / self.series.count + self.series.extra
-        diagonal[:, n:] = _BEYOND
-        matrix[:, n : n + border.shape[2], :n] = border.mT
 
 
 def _aligned(size: int) -> int:
