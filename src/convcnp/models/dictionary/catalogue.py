@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations, product
 
 import numpy as np
@@ -213,6 +213,11 @@ class Catalogue:
             yield {**kernel, _base(shape, scale): aside}, self.few_noises
 
 
+@lru_cache
+def _plain(catalogue: Catalogue, is_long: bool) -> list[tuple[Kernel, Sequence[float]]]:
+    return list(catalogue.plain(is_long))
+
+
 def _base(shape: int, length_scale: float) -> Base:
     return shape, length_scale, math.inf, 0.0
 
@@ -265,7 +270,7 @@ def entries_for(
     price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
     if is_long:  # stretches and what lies far apart see the same seasons, and count them twice
         price *= 2
-    kernels = list(catalogue.plain(is_long))
+    kernels = list(_plain(catalogue, is_long))
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period, sharpest[number - 1]))
