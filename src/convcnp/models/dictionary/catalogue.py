@@ -11,7 +11,6 @@ from itertools import combinations, product
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Entries
 

@@ -38,7 +38,7 @@ class Bases:
         rhythms, rhythm_of = _different(self.sharpness, self.period)
         flat = lag.flatten()
         values = flat.new_empty(len(self.shape), len(flat))
-        # Some lags after the others: what is worked on in many steps stays in the processor's cache.
+        # Some after the others: what is worked on in many steps stays in the processor's cache.
         at_once = max(1, _IN_CACHE // max(len(values), 1))
         for some, out in zip(flat.split(at_once), values.split(at_once, 1), strict=True):
             beside = rhythm(some, *rhythms).index_select(0, rhythm_of)

@@ -32,7 +32,7 @@ class Item(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """All its numbers in single precision: entries with one key are the same, and count once."""
+        """All its numbers to seven digits: entries with one key are the same, and count once."""
         parts = sorted((*base, weight) for base, weight in self.kernel.items())
         numbers = array("f", (self.noise,))
         for part in parts:
@@ -78,10 +78,11 @@ def items(entries: Entries) -> list[Item]:
     parts: list[Base] = list(
         zip(bases.shape.tolist(), *(column.tolist() for column in columns), strict=True)
     )
-    kernels = [
-        {part: weight for part, weight in zip(parts, row, strict=True) if weight}
-        for row in entries.weights.tolist()
-    ]
+    kernels: list[Kernel] = [{} for _ in entries.weights]
+    places = entries.weights.nonzero()
+    weights = entries.weights[places.unbind(1)].tolist()
+    for (kernel, part), weight in zip(places.tolist(), weights, strict=True):
+        kernels[kernel][parts[part]] = weight
     others = (entries.noise, entries.log_prior, entries.family)
     rows = zip(entries.kernel.tolist(), *(other.tolist() for other in others), strict=True)
     return [Item(kernels[kernel], *rest) for kernel, *rest in rows]
