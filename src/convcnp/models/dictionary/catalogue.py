@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import combinations, product
+from itertools import combinations, count, product
 
 import numpy as np
 import torch
@@ -227,9 +228,9 @@ def assembled(
     family: Sequence[int],
 ) -> Entries:
     """Collect kernels, each at its noise levels, with its log prior and family, into entries."""
-    place: dict[Base, int] = {}
+    place: dict[Base, int] = defaultdict(count().__next__)
     cells = [
-        (i, place.setdefault(base, len(place)), weight)
+        (i, place[base], weight)
         for i, (kernel, _) in enumerate(kernels)
         for base, weight in kernel.items()
     ]

@@ -344,11 +344,9 @@ def _conditioned(
     across = series.across(some, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, h, m)
-    precision = found.lines.precision[chosen.entry, chosen.trend]
-    unsure = (rest[place] * _solved(precision, rest[place])).sum(1)  # (c, m)
+    unsure = _explained(found.lines.precision[used], rest.mT)  # (u, m, t)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
     variance = (some.variance[:, None] - explained).clamp(min=0) + some.noise[:, None]
-    estimate = found.line(chosen)[:, None]  # (c, 1, h)
-    mean = estimate @ (h if len(h) == 1 else h[place])
-    mean = (mean + found.left(chosen)[:, None] @ whitened[place])[:, 0]
-    return mean, variance[place] + unsure
+    mean = (found.values[used] @ whitened)[place, chosen.form]
+    mean = mean + (found.line(chosen)[:, None] @ rest[place])[:, 0]
+    return mean, variance[place] + unsure[place, :, chosen.trend]
