@@ -17,7 +17,7 @@ from convcnp.models.dictionary.seasons import Seasons
 _PLANE = 2  # coordinates along which the mean is a line
 _NO_SPAN = 1e12  # in gaps: one place tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
-_AT_ONCE = 2**19  # numbers of matrices that nobody keeps
+_AT_ONCE = 2**18  # numbers of matrices that nobody keeps: more memory the system takes back
 _SMALL, _LEAST, _VECTOR = 104, 136, 8  # numbers
 
 
