@@ -36,10 +36,12 @@ def test_periodic_entries_pay_for_being_the_best_of_many():
 @pytest.mark.parametrize("sharpness", [0.0, 1.5])
 def test_a_rhythm_repeats_and_has_mean_zero(sharpness):
     lag = torch.arange(700).double() / 100
-    slow, fast = (rhythm(lag, period, sharpness) for period in (7.0, 3.5))
+    sharp = torch.full((2, 1), sharpness).double()
+    periods = torch.tensor([[7.0], [3.5]]).double()
+    slow, fast = rhythm(lag, sharp, periods)
     assert slow[0] == fast[0] == 1
     assert max(slow.mean().abs(), fast.mean().abs()) < 1e-9
-    again = rhythm(lag + 7e4, 7.0, sharpness)
+    again, _ = rhythm(lag + 7e4, sharp, periods)
     torch.testing.assert_close(again, slow, atol=1e-8, rtol=0)
     torch.testing.assert_close(fast[:350], slow[::2], atol=1e-12, rtol=0)
 

@@ -86,8 +86,8 @@ def test_an_observation_is_told_by_the_others_alone():
     squares = torch.zeros(128, dtype=torch.float64)
     squares[15] = 30.0
     seen = Places(torch.arange(128).double() + 0.5, torch.zeros(128).double())
-    view = View.of(seen, squares, Scale(0.0, 128.0), width=1e-3)
-    assert float(view.at(seen)[15].exp()) == pytest.approx(31 / 2)
+    (view,) = View.along(Scale(0.0, 128.0), [1e-3], seen, squares)
+    assert float(view.log_variance[15].exp()) == pytest.approx(31 / 2)
     # Itself left out, nothing is known there but that all are alike: nothing is gained.
     assert view.gain == pytest.approx(0.0, abs=1e-9)
 
@@ -96,9 +96,10 @@ def test_between_bins_nothing_jumps():
     fine = Places(torch.linspace(0, 48, 10_001).double(), torch.zeros(10_001).double())
     seen = places(240)
     squares = torch.from_numpy(drawn(240) ** 2)
-    around = View.of(seen, squares, Scale(0.0, DAY, comes_round=True), width=0.05)
-    assert float(around.at(fine).diff().abs().max()) < 0.01
-    assert float((around.at(fine)[0] - around.at(fine)[-1]).abs()) < 1e-9
+    (view,) = View.along(Scale(0.0, DAY, comes_round=True), [0.05], seen, squares)
+    around = view.scale.between(view.log_variance, fine)
+    assert float(around.diff().abs().max()) < 0.01
+    assert float((around[0] - around[-1]).abs()) < 1e-9
 
 
 def sunshine(days: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -17,8 +17,8 @@ from convcnp.models.dictionary.seasons import Seasons
 _PLANE = 2  # coordinates along which the mean is a line
 _NO_SPAN = 1e12  # in gaps: one place tells of no line
 _BEYOND = 1e12  # keeps the border's own block positive; its factor is not used
-_AT_ONCE = 2**19  # numbers of matrices that nobody keeps
-_SMALL, _LEAST, _VECTOR = 88, 136, 8  # numbers
+_AT_ONCE = 2**18  # numbers of matrices that nobody keeps: more memory the system takes back
+_SMALL, _LEAST, _VECTOR = 104, 136, 8  # numbers
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Bordered:
     num_means: int
     num_waves: int  # among the means, the last
     lags: Float[Tensor, "l ..."]
-    cells: Int[Tensor, " c"]  # the lag of every cell of the upper triangle
+    cells: Int[Tensor, " c"]  # the lag of every cell of one triangle, as it lies in memory
     memory: Float[Tensor, "o c"]  # for the matrices of as many entries at once
     given: int = 0  # observations at the start, of which only what they say of the others counts
 
@@ -102,7 +102,8 @@ class Bordered:
         pairs = torch.tril_indices(n, n)
         lags, lag = series.lags(pairs)
         cells = lag.new_zeros(size, size, dtype=torch.int32)
-        cells[pairs[1], pairs[0]] = lag.int()
+        below = cells if size <= _SMALL else cells.mT
+        below[pairs[0], pairs[1]] = lag.int()
         memory = border.new_empty(at_once or max(1, _AT_ONCE // size**2), size**2)
         num_means, num_waves = means.shape[1], frame.num_waves
         return cls(series, border, num_means, num_waves, lags, cells.flatten(), memory, given)
@@ -115,37 +116,30 @@ class Bordered:
         All come in the same memory: new memory would take longer to get than to fill.
         """
         kernels, at_once = entries.kernels(self.lags), len(self.memory)
-        size = math.isqrt(len(self.cells))
-        borders = self.border.expand(len(entries), -1, -1)
-        parts = (part.split(at_once) for part in (entries.kernel, entries.noise, borders))
-        for kernel, noise, border in zip(*parts, strict=True):
+        size, n = math.isqrt(len(self.cells)), self.series.num_points
+        is_small = size <= _SMALL  # what is below the diagonal by rows, is above it by columns
+        noise = entries.noise.to(kernels)[:, None] / self.series.count + self.series.extra
+        borders = self.border.mT.expand(len(entries), -1, -1)
+        parts = (part.split(at_once) for part in (entries.kernel, noise, borders))
+        for kernel, added, border in zip(*parts, strict=True):
             some, failed = self.memory[: len(kernel)], torch.empty(len(kernel), dtype=torch.int32)
-            # One look-up for all cells, those below the diagonal as well, which nobody reads.
+            # One look-up for all cells, those above the diagonal as well, which nobody reads.
             torch.index_select(kernels.index_select(0, kernel), 1, self.cells, out=some)
-            # What is an upper triangle by rows is a lower one by columns, as LAPACK wants it.
-            matrix = some.view(-1, size, size).mT
-            self._complete(matrix, noise.to(matrix), border)
-            torch.linalg.cholesky_ex(matrix, out=(matrix, failed))
+            square = some.view(-1, size, size)
+            matrix, by_columns = (square, square.mT) if is_small else (square.mT, square.mT)
+            diagonal = matrix.diagonal(dim1=1, dim2=2)
+            diagonal[:, :n].add_(added)
+            diagonal[:, n:].fill_(_BEYOND)
+            matrix[:, n : n + border.shape[1], :n].copy_(border)
+            torch.linalg.cholesky_ex(by_columns, upper=is_small, out=(by_columns, failed))
             yield matrix, failed
-
-    def _complete(
-        self,
-        matrix: Float[Tensor, "e s s"],
-        noise: Float[Tensor, " e"],
-        border: Float[Tensor, "e n b"],
-    ) -> None:
-        """Add the noise, and the border."""
-        n = self.series.num_points
-        diagonal = matrix.diagonal(dim1=1, dim2=2)
-        diagonal[:, :n] += noise[:, None] / self.series.count + self.series.extra
-        diagonal[:, n:] = _BEYOND
-        matrix[:, n : n + border.shape[2], :n] = border.mT
 
 
 def _aligned(size: int) -> int:
     """Return a size, not much larger, of which LAPACK factorises matrices faster.
 
     A fifth faster if they are multiples of eight; and up to 128 it does so number by number, which
-    takes up to three times as long as a somewhat larger matrix in blocks.
+    takes longer than a somewhat larger matrix in blocks, even where the upper triangle is given: of
+    matrices that small this takes two thirds of the time, of larger ones twice as long.
     """
     return size if size <= _SMALL else max(_LEAST, size + -size % _VECTOR)

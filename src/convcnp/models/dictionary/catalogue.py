@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import combinations, product
+from functools import cached_property, lru_cache
+from itertools import combinations, count, product
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
 
 from convcnp.models.dictionary.kernels import EQ, MATERN12, MATERN32, Bases, Entries
 
@@ -64,7 +64,7 @@ class Sampling:
     def _sharpest(self, period: float) -> float:
         first = max(len(self.times) - _SEEN, 0) // 2
         phases = np.sort(self.times[first : first + _SEEN] / period % 1)
-        apart = np.sort(np.diff(phases, append=phases[0] + 1))
+        apart = np.sort(np.append(phases[1:], phases[0] + 1) - phases)
         typical = float(apart[max(len(apart) - 1 - _HOLES, 0)])
         return 1 / max(2 * math.sin(math.pi * min(typical, 0.5)) ** 2, 1e-12)
 
@@ -213,6 +213,11 @@ class Catalogue:
             yield {**kernel, _base(shape, scale): aside}, self.few_noises
 
 
+@lru_cache
+def _plain(catalogue: Catalogue, is_long: bool) -> list[tuple[Kernel, Sequence[float]]]:
+    return list(catalogue.plain(is_long))
+
+
 def _base(shape: int, length_scale: float) -> Base:
     return shape, length_scale, math.inf, 0.0
 
@@ -223,28 +228,31 @@ def assembled(
     family: Sequence[int],
 ) -> Entries:
     """Collect kernels, each at its noise levels, with its log prior and family, into entries."""
-    bases = list(dict.fromkeys(base for kernel, _ in kernels for base in kernel))
-    place = {base: i for i, base in enumerate(bases)}
-    weights = np.zeros((len(kernels), len(bases)))  # many numbers one by one: not by torch
-    for row, (kernel, _) in zip(weights, kernels, strict=True):
-        for base, weight in kernel.items():
-            row[place[base]] = weight
-    levels = [(i, noise) for i, (_, noises) in enumerate(kernels) for noise in noises]
-    of_level = torch.tensor([i for i, _ in levels])
+    place: dict[Base, int] = defaultdict(count().__next__)
+    cells = [
+        (i, place[base], weight)
+        for i, (kernel, _) in enumerate(kernels)
+        for base, weight in kernel.items()
+    ]
+    # Many numbers one by one: not by torch.
+    rows, columns, shares = (np.array(numbers) for numbers in zip(*cells, strict=True))
+    weights = np.zeros((len(kernels), len(place)))
+    weights[rows, columns] = shares
+    of_level = np.repeat(np.arange(len(kernels)), [len(noises) for _, noises in kernels])
+    noise = [level for _, noises in kernels for level in noises]
     return Entries(
-        _bases(bases),
+        _bases(place),
         torch.from_numpy(weights),
-        of_level,
-        torch.tensor([noise for _, noise in levels], dtype=torch.float64),
-        torch.tensor(log_prior, dtype=torch.float64)[of_level],
-        torch.tensor(family)[of_level],
+        torch.from_numpy(of_level),
+        torch.from_numpy(np.array(noise, dtype=float)),
+        torch.from_numpy(np.array(log_prior, dtype=float)[of_level]),
+        torch.from_numpy(np.array(family)[of_level]),
     )
 
 
-def _bases(bases: Sequence[Base]) -> Bases:
-    shape, *others = zip(*bases, strict=True)
-    columns: list[Tensor] = [torch.tensor(values, dtype=torch.float64) for values in others]
-    return Bases(torch.tensor(shape), *columns)
+def _bases(bases: Iterable[Base]) -> Bases:
+    shape, *others = np.array(list(bases)).T.copy()
+    return Bases(torch.from_numpy(shape.astype(int)), *map(torch.from_numpy, others))
 
 
 def entries_for(
@@ -262,7 +270,7 @@ def entries_for(
     price = math.log(max(num_observations, 2)) * (1 + (_FEW / max(num_observations, 1)) ** 2)
     if is_long:  # stretches and what lies far apart see the same seasons, and count them twice
         price *= 2
-    kernels = list(catalogue.plain(is_long))
+    kernels = list(_plain(catalogue, is_long))
     log_prior, family = [0.0] * len(kernels), [0] * len(kernels)
     for number, period in enumerate(periods, 1):
         seasonal = list(catalogue.periodic(period, sharpest[number - 1]))

@@ -107,16 +107,20 @@ class Summary:
         """How many lines are among the means."""
         return self.gram.shape[1] - 1 - self.num_waves
 
+    def precision(self, prior: Prior) -> Float[Tensor, "e t h h"]:
+        r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})`."""
+        return self.gram[:, None] + prior.precision(self.num_slopes, self.num_waves)
+
     def lines(self, prior: Prior) -> Lines:
-        r"""Return :math:`G = A^\top A + \text{diag}(0, \tau^{-2})` and :math:`G^{-1} A^\top u`."""
-        precision = self.gram[:, None] + prior.precision(self.num_slopes, self.num_waves)
+        r"""Return :math:`G` and :math:`G^{-1} A^\top u`."""
+        precision = self.precision(prior)
         estimate = _solved(precision, self.projected.mT[:, None])
         return Lines(precision, estimate.permute(0, 3, 1, 2))
 
-    def left_over(self, lines: Lines) -> Float[Tensor, "e r t"]:
+    def left_over(self, precision: Float[Tensor, "e t h h"]) -> Float[Tensor, "e r t"]:
         r"""Return the squares beside the line, :math:`Q = u^\top u - u^\top A \hat\beta`."""
-        explained = (self.projected[:, :, None] * lines.estimate).sum(3)
-        return (self.squares[:, :, None] - explained).clamp(min=0)
+        explained = _explained(precision, self.projected)
+        return (self.squares[:, :, None] - explained).clamp_(min=0)
 
     def log_evidence(self, prior: Prior) -> Float[Tensor, "e r t"]:
         r"""Return the log marginal likelihood of the observations, up to a constant.
@@ -125,18 +129,18 @@ class Summary:
                   - \Big(a + \frac{N - 1}{2}\Big) \log \Big(b + \frac Q2\Big)
                   + \log \Big|\frac{dz}{dy}\Big| + \log p(\tau)
         """
-        lines = self.lines(prior)
-        scale = (prior.rate + self.left_over(lines) / 2).log()
+        precision = self.precision(prior)
+        scale = self.left_over(precision).div_(2).add_(prior.rate).log_()
         trends, shares = prior.log_trends
-        determinant = self.log_determinant[:, None] + _log_det(lines.precision)
-        determinant = (determinant + 2 * self.num_slopes * trends)[:, None]  # (e, 1, t)
+        determinant = self.log_determinant[:, None] + _log_det(precision)  # (e, t)
+        beside = shares - self.num_slopes * trends + self.log_volume[:, None]  # (r, t)
         shape = prior.freedom + self.freedom / 2
-        evidence = self.log_volume[:, None] - 0.5 * determinant - shape * scale + shares
-        return evidence.nan_to_num(nan=-torch.inf, posinf=-torch.inf)
+        evidence = beside - determinant.div_(2)[:, None] - scale.mul_(shape)
+        return evidence.nan_to_num_(nan=-torch.inf, posinf=-torch.inf)
 
     def variance(self, prior: Prior) -> Float[Tensor, "e r t"]:
         """Return the scale's posterior: the squared scale of a Student-t distribution."""
-        squares = self.left_over(self.lines(prior))
+        squares = self.left_over(self.precision(prior))
         return (2 * prior.rate + squares) / (2 * prior.freedom + self.freedom)
 
 
@@ -205,63 +209,54 @@ def factored(
     """
     bordered = Bordered.of(series, frame, len(entries))
     ((factor, failed),) = bordered.factors(entries)
-    diagonal, whitened = _read(factor, bordered)
-    summary = _summary(entries, bordered, diagonal, failed, whitened)
-    means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
-    n = series.num_points
+    summary = _summary(entries, bordered, *_sums(factor, failed, bordered))
+    n, count = bordered.border.shape[1:]
+    means, values = factor[:, n : n + count, :n].contiguous().tensor_split([bordered.num_means], 1)
     return Factored(factor[:, :n, :n], means, values, summary, lines or summary.lines(prior))
 
 
 def summarised(entries: Entries, bordered: Bordered) -> Summary:
     """Return what the evidence of every entry needs to know of a series, and no more."""
-    parts = [(*_read(factor, bordered), failed) for factor, failed in bordered.factors(entries)]
-    diagonal, whitened, failed = (torch.cat(part) for part in zip(*parts, strict=True))
-    return _summary(entries, bordered, diagonal, failed, whitened)
+    parts = [_sums(*found, bordered) for found in bordered.factors(entries)]
+    return _summary(entries, bordered, *map(torch.cat, zip(*parts, strict=True)))
 
 
-def _read(factor: Float[Tensor, "e s s"], bordered: Bordered) -> tuple[Tensor, Tensor]:
-    """Copy the covariances' diagonals (e, n), and the whitened means and values (e, b, n)."""
-    _, n, count = bordered.border.shape
-    diagonal = factor.diagonal(dim1=1, dim2=2)[:, :n].clone()
-    return diagonal, factor[:, n : n + count, :n].contiguous()
+def _sums(
+    factor: Float[Tensor, "e s s"], failed: Int[Tensor, " e"], bordered: Bordered
+) -> tuple[Float[Tensor, " e"], Float[Tensor, "e b b"]]:
+    """Return log determinants, and products of whitened means and values, in double precision.
+
+    Rows of a factor that come later are given those before.
+    """
+    given, (_, n, count) = bordered.given, bordered.border.shape
+    diagonal = factor.diagonal(dim1=1, dim2=2)[:, given:n]
+    # What has no factor has no evidence.
+    log_determinant = diagonal.log().sum(1).mul_(2).masked_fill_(failed > 0, torch.inf)
+    whitened = factor[:, n : n + count, given:n]
+    return log_determinant.double(), (whitened @ whitened.mT).double()
 
 
 def _summary(
-    entries: Entries, bordered: Bordered, diagonal: Tensor, failed: Tensor, whitened: Tensor
-) -> Summary:
-    """Sum up what the factors say: rows that come later are given those before."""
-    given = bordered.given
-    diagonal, whitened = diagonal[:, given:], whitened[:, :, given:]
-    # What has no factor has no evidence.
-    log_determinant = (2 * diagonal.log_().sum(1)).masked_fill_(failed > 0, torch.inf)
-    means, values = whitened[:, : bordered.num_means], whitened[:, bordered.num_means :]
-    sums = means @ means.mT, values @ means.mT, (values**2).sum(2)
-    return _with_repeats(log_determinant, *sums, entries, bordered)
-
-
-def _with_repeats(
-    log_determinant: Tensor,
-    gram: Tensor,
-    projected: Tensor,
-    squares: Tensor,
     entries: Entries,
     bordered: Bordered,
+    log_determinant: Float[Tensor, " e"],
+    products: Float[Tensor, "e b b"],
 ) -> Summary:
-    r"""Add what repeated observations tell beyond their averages.
+    r"""Sum up what the factors say, and what repeated observations tell beyond their averages.
 
     An average of :math:`c` has noise :math:`\sigma^2 / c`; around it remain :math:`c - 1`
     differences of variance :math:`\sigma^2` each.
     """
-    series, given = bordered.series, bordered.given
-    counts = series.count[given:]
+    series, given, h = bordered.series, bordered.given, bordered.num_means
+    squares = products[:, h:, h:].diagonal(dim1=1, dim2=2)
+    counts = series.count[given:].double()
     count = float(counts.sum())
     if count > len(counts):
-        noise = entries.noise.to(squares)
-        again = (count - len(counts)) * noise.log() + counts.log().sum()
+        again = (count - len(counts)) * entries.noise.log() + counts.log().sum()
         log_determinant = log_determinant + again
-        squares = squares + series.scatter[:, given:].sum(1) / noise[:, None]
+        squares = squares + series.scatter[:, given:].double().sum(1) / entries.noise[:, None]
     return Summary(
-        *(log_determinant.double(), gram.double(), projected.double(), squares.double()),
+        *(log_determinant, products[:, :h, :h], products[:, h:, :h], squares),
         freedom=count - 1 if given == 0 else count,
         log_volume=series.log_volume[:, given:].double().sum(1),
         num_waves=bordered.num_waves,
@@ -271,23 +266,40 @@ def _with_repeats(
 # A series has a constant and a line, for which a formula is several times as fast as a solver.
 def _log_det(matrix: Float[Tensor, "*S h h"]) -> Float[Tensor, "*S"]:
     if matrix.shape[-1] == 2:
-        return _det(matrix).log()
+        return _det(*_corners(matrix)).log_()
     return torch.linalg.slogdet(matrix).logabsdet
 
 
 def _solved(matrix: Float[Tensor, "*S h h"], right: Float[Tensor, "*#S h r"]) -> Tensor:
     if matrix.shape[-1] != 2:
         return torch.linalg.solve_ex(matrix, right)[0]
-    a, b, d = (matrix[..., i, j, None, None] for i, j in ((0, 0), (0, 1), (1, 1)))
-    first, second = right[..., :1, :], right[..., 1:, :]
-    return (
-        torch.cat([d * first - b * second, a * second - b * first], -2)
-        / _det(matrix)[..., None, None]
-    )
+    a, b, d = (corner[..., None] for corner in _corners(matrix))
+    first, second = right.unbind(-2)
+    solved = torch.stack([d * first - b * second, a * second - b * first], -2)
+    return solved / _det(a, b, d)[..., None]
 
 
-def _det(matrix: Float[Tensor, "*S 2 2"]) -> Float[Tensor, "*S"]:
-    return matrix[..., 0, 0] * matrix[..., 1, 1] - matrix[..., 0, 1] ** 2
+def _explained(
+    matrix: Float[Tensor, "e t h h"], vectors: Float[Tensor, "e r h"]
+) -> Float[Tensor, "e r t"]:
+    r"""Return :math:`v^\top M^{-1} v` of every matrix and vector."""
+    if matrix.shape[-1] != 2:
+        columns = vectors.mT[:, None]
+        return (columns * _solved(matrix, columns)).sum(2).mT
+    a, b, d = (corner[:, None] for corner in _corners(matrix))  # (e, 1, t) each
+    first, second = vectors[..., None].unbind(2)  # (e, r, 1) each
+    squares = d * first.square() + a * second.square()
+    return squares.sub_(b * (2 * first * second)).div_(_det(a, b, d))
+
+
+def _corners(matrix: Float[Tensor, "*S 2 2"]) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the different numbers of a symmetric matrix, those of its first row first."""
+    first, between, _, last = matrix.flatten(-2).unbind(-1)
+    return first, between, last
+
+
+def _det(a: Tensor, b: Tensor, d: Tensor) -> Tensor:
+    return a * d - b.square()
 
 
 def posterior(
@@ -332,11 +344,9 @@ def _conditioned(
     across = series.across(some, at).index_select(0, some.kernel)  # (u, n, m)
     whitened = torch.linalg.solve_triangular(found.factor[used], across, upper=False)
     rest = h - found.means[used] @ whitened  # (u, h, m)
-    precision = found.lines.precision[chosen.entry, chosen.trend]
-    unsure = (rest[place] * _solved(precision, rest[place])).sum(1)  # (c, m)
+    unsure = _explained(found.lines.precision[used], rest.mT)  # (u, m, t)
     explained = torch.linalg.vecdot(whitened, whitened, dim=1)
     variance = (some.variance[:, None] - explained).clamp(min=0) + some.noise[:, None]
-    estimate = found.line(chosen)[:, None]  # (c, 1, h)
-    mean = estimate @ (h if len(h) == 1 else h[place])
-    mean = (mean + found.left(chosen)[:, None] @ whitened[place])[:, 0]
-    return mean, variance[place] + unsure
+    mean = (found.values[used] @ whitened)[place, chosen.form]
+    mean = mean + (found.line(chosen)[:, None] @ rest[place])[:, 0]
+    return mean, variance[place] + unsure[place, :, chosen.trend]

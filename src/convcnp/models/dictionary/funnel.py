@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -61,7 +63,7 @@ class Funnel:
     ) -> Entries:
         """Return the entries that are worth an exact look; times tell how they may be varied."""
         if sampling is None or not self.rounds:
-            return self._ranked(entries, series, frame, prior)
+            return self._ranked(entries, series, frame, prior).entries
         parts, possible = series.spread(self.searching), NO_SEASONS
         if series.is_in_parts:
             possible = PossibleSeasons.of(entries)
@@ -71,38 +73,62 @@ class Funnel:
             # Short runs tell how rough a level is, and not how far it goes.
             parts = [*stretches[::2], *series.far_apart(self.looking)]
             looks.append((parts, 1, 2, NO_SEASONS))
-        entries = self._ranked(entries, series, frame, prior)
+        ranked = self._ranked(entries, series, frame, prior)
         for parts, rounds, leading, possible in looks:
-            evidence = evidence_on(parts, frame, prior)
-            entries, score = searched(
-                *(entries, evidence(entries), evidence, sampling, rounds, leading, possible)
-            )
-            some = best(score, entries.family, self._last(series))
-            entries, score = entries[some], score[some]
+            ranked = ranked.on(parts, frame, prior)
+            found = searched(*ranked[:3], sampling, rounds, leading, possible)
+            ranked = ranked._replace(entries=found[0], score=found[1]).best(self._last(series))
+        entries, score = ranked.entries, ranked.score
         if [part.num_points for part in parts] != [series.num_points]:
             return entries
         return entries[may_count(score, entries.noise / series.count.max(), series.num_points)]
 
     def _ranked(
         self, entries: Entries, series: Observations, frame: Frame, prior: Prior
-    ) -> Entries:
+    ) -> _Ranked:
         """Return the best on few points, and of these the best on more."""
         last = self._last(series)
         # Of a long series no stretch tells a season's shape, or whether it drifts.
         seen = series.spread if series.is_in_parts else series.stretches
+        ranked = _Ranked.unseen(entries, frame, prior)
         for kept, parts in (
             (max(self.kept_first, last), seen(self.first)),
             (last, series.spread(self.second)),
         ):
-            if kept < len(entries):
-                score = evidence_on(parts, frame, prior)(entries)
-                entries = entries[best(score, entries.family, kept)]
-        return entries
+            if kept < len(ranked.entries):
+                ranked = ranked.on(parts, frame, prior).best(kept)
+        return ranked
 
     def _last(self, series: Observations) -> int:
         """As many in the end as cost no more than `kept_second` do on so many points."""
         affordable = int(self.kept_second * (self.affordable / series.num_points) ** 2.5)
         return max(self.kept_second, affordable)
+
+
+class _Ranked(NamedTuple):
+    """Entries, and their evidence on the parts of a series that were looked at last."""
+
+    entries: Entries
+    score: Float[Tensor, " e"]
+    evidence: Evidence
+    parts: Sequence[Observations]
+
+    @classmethod
+    def unseen(cls, entries: Entries, frame: Frame, prior: Prior) -> _Ranked:
+        """Return entries of which no part of a series has told anything."""
+        return cls(entries, torch.zeros(len(entries)), evidence_on([], frame, prior), [])
+
+    def on(self, parts: Sequence[Observations], frame: Frame, prior: Prior) -> _Ranked:
+        """Weigh the entries on other parts; a short series is seen as a whole again and again."""
+        if len(parts) == len(self.parts) and all(map(operator.is_, parts, self.parts)):
+            return self
+        evidence = evidence_on(parts, frame, prior)
+        return _Ranked(self.entries, evidence(self.entries), evidence, parts)
+
+    def best(self, kept: int) -> _Ranked:
+        """Return the best of the entries."""
+        some = best(self.score, self.entries.family, kept)
+        return self._replace(entries=self.entries[some], score=self.score[some])
 
 
 def evidence_on(parts: Sequence[Observations], frame: Frame, prior: Prior) -> Evidence:

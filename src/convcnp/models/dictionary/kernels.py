@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 EQ, MATERN12, MATERN32, MATERN52 = range(4)
 NAMES = ("EQ", "Matern-1/2", "Matern-3/2", "Matern-5/2")
+
+_IN_CACHE = 2**18  # numbers
 
 
 @dataclass(frozen=True)
@@ -32,22 +34,16 @@ class Bases:
 
     def __call__(self, lag: Float[Tensor, ...]) -> Float[Tensor, "b ..."]:
         """Evaluate every base kernel at every lag, in the precision of the lags."""
-        values = lag.new_empty(len(self.shape), lag.numel())
+        envelopes, envelope_of = _different(self.shape, self.length_scale)
+        rhythms, rhythm_of = _different(self.sharpness, self.period)
         flat = lag.flatten()
-        factors = self._rhythms(flat)
-        numbers = (self.length_scale.tolist(), self.period.tolist(), self.sharpness.tolist())
-        rows = zip(values.unbind(), self.shape.tolist(), *numbers, strict=True)
-        # One after the other: what is worked on in many steps stays in the processor's cache.
-        for row, shape, length_scale, *pair in rows:
-            _ENVELOPES[shape](flat, 1 / length_scale, row)
-            if tuple(pair) in factors:
-                row.mul_(factors[pair[0], pair[1]])
+        values = flat.new_empty(len(self.shape), len(flat))
+        # Some after the others: what is worked on in many steps stays in the processor's cache.
+        at_once = max(1, _IN_CACHE // max(len(values), 1))
+        for some, out in zip(flat.split(at_once), values.split(at_once, 1), strict=True):
+            beside = rhythm(some, *rhythms).index_select(0, rhythm_of)
+            torch.mul(_envelope(some, *envelopes).index_select(0, envelope_of), beside, out=out)
         return values.view(len(values), *lag.shape)
-
-    def _rhythms(self, lag: Float[Tensor, " n"]) -> dict[tuple[float, float], Tensor]:
-        """Return the different periodic factors, by period and sharpness."""
-        pairs = dict.fromkeys(zip(self.period.tolist(), self.sharpness.tolist(), strict=True))
-        return {pair: rhythm(lag, *pair) for pair in pairs if pair[0] < math.inf}
 
     def __getitem__(self, chosen: Tensor) -> Bases:
         return Bases(
@@ -56,39 +52,64 @@ class Bases:
         )
 
 
-def rhythm(lag: Float[Tensor, " n"], period: float, sharpness: float) -> Float[Tensor, " n"]:
-    """Return the periodic factor of variance one and mean zero over a period."""
+def _different(*columns: Tensor) -> tuple[Float[Tensor, "c p 1"], Int[Tensor, " b"]]:
+    """Return the different rows of numbers in increasing order, and which of them every row is."""
+    rows = list(zip(*(column.tolist() for column in columns), strict=True))
+    place = {row: i for i, row in enumerate(sorted(set(rows)))}
+    different = torch.tensor(list(place), dtype=torch.float64)
+    return different.mT[..., None], torch.tensor([place[row] for row in rows])
+
+
+def rhythm(
+    lag: Float[Tensor, " n"], sharpness: Float[Tensor, "p 1"], period: Float[Tensor, "p 1"]
+) -> Float[Tensor, "p n"]:
+    """Return periodic factors of variance one and mean zero over a period: ones if that has no end.
+
+    Args:
+        sharpness: In increasing order.
+    """
     # Whole periods are taken off first: single precision has no digits to spare for them.
-    phase = lag / period
+    phase = lag / period.to(lag)
     squared = phase.sub_(phase.round()).mul_(math.pi).sin_().square_()
     # Of sharpness zero, the limit: a cosine. Both are one less a multiple of a squared sine.
-    if sharpness == 0:
-        return squared.mul_(-2).add_(1)
-    mean = _mean(sharpness)
-    return squared.mul_(-2 * sharpness).exp_().sub_(mean).div_(1 - mean)
+    is_cosine = sharpness == 0
+    found = squared.mul_(torch.where(is_cosine, -2, -2 * sharpness).to(lag))
+    cosines = int(is_cosine.sum())
+    found[:cosines].add_(1)
+    mean = torch.special.i0e(sharpness[cosines:])
+    found[cosines:].exp_().sub_(mean.to(lag)).div_((1 - mean).to(lag))
+    return found
 
 
-@lru_cache(maxsize=1024)
-def _mean(sharpness: float) -> float:
-    return float(torch.special.i0e(torch.tensor(sharpness, dtype=torch.float64)))
+def _envelope(
+    lag: Float[Tensor, " n"], shape: Float[Tensor, "p 1"], length_scale: Float[Tensor, "p 1"]
+) -> Float[Tensor, "p n"]:
+    """Return envelopes, of shapes in increasing order."""
+    counts = shape[:, 0].long().bincount(minlength=len(_DECAYS)).tolist()
+    distance, far = lag * (1 / length_scale).to(lag), _far(lag)
+    for decay, own in zip(_DECAYS, distance.split(counts), strict=True):
+        if len(own):
+            decay(own, far)
+    return distance
 
 
-def _eq(lag: Tensor, rate: float, out: Tensor) -> None:
-    torch.square(lag, out=out).mul_(-0.5 * rate**2).clamp_(min=-_far(lag)).exp_()
+def _eq(distance: Tensor, far: float) -> None:
+    distance.square_().mul_(-0.5).clamp_(min=-far).exp_()
 
 
-def _matern12(lag: Tensor, rate: float, out: Tensor) -> None:
-    torch.mul(lag, -rate, out=out).clamp_(min=-_far(lag)).exp_()
+def _matern12(distance: Tensor, far: float) -> None:
+    distance.neg_().clamp_(min=-far).exp_()
 
 
-def _matern32(lag: Tensor, rate: float, out: Tensor) -> None:
-    d = (lag * (math.sqrt(3) * rate)).clamp_(max=_far(lag))
-    torch.neg(d, out=out).exp_().mul_(d.add_(1))
+def _matern32(distance: Tensor, far: float) -> None:
+    beside = 1 + distance.mul_(math.sqrt(3)).clamp_(max=far)
+    distance.neg_().exp_().mul_(beside)
 
 
-def _matern52(lag: Tensor, rate: float, out: Tensor) -> None:
-    d = (lag * (math.sqrt(5) * rate)).clamp_(max=_far(lag))
-    torch.neg(d, out=out).exp_().mul_((d**2 / 3).add_(d).add_(1))
+def _matern52(distance: Tensor, far: float) -> None:
+    d = distance.mul_(math.sqrt(5)).clamp_(max=far)
+    beside = 1 + d + d**2 / 3
+    d.neg_().exp_().mul_(beside)
 
 
 def _far(numbers: Tensor) -> float:
@@ -100,7 +121,7 @@ def _far(numbers: Tensor) -> float:
     return -math.log(torch.finfo(numbers.dtype).tiny) / 3
 
 
-_ENVELOPES = (_eq, _matern12, _matern32, _matern52)
+_DECAYS = (_eq, _matern12, _matern32, _matern52)
 
 
 @dataclass(frozen=True)
@@ -138,4 +159,11 @@ class Entries:
     def kernels(self, lag: Float[Tensor, ...]) -> Float[Tensor, "k ..."]:
         """Evaluate every kernel, without noise, at every lag."""
         values = self.bases(lag)
-        return (self.weights.to(lag) @ values.flatten(1)).view(-1, *values.shape[1:])
+        kernel, base = self.weights.nonzero().unbind(1)
+        weights = self.weights[kernel, base].to(lag)
+        first = torch.searchsorted(kernel, torch.arange(len(self.weights)))
+        # Few of the bases are part of each: a product of matrices would mostly add up zeros.
+        sums = embedding_bag(
+            *(base, values.flatten(1), first), mode="sum", per_sample_weights=weights
+        )
+        return sums.view(-1, *values.shape[1:])

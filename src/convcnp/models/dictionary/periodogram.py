@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float, Int
 from torch import Tensor
 
 from convcnp.models.dictionary.series import scattered
@@ -31,24 +32,26 @@ _MARGIN = 4.0  # nats: a fraction of a frequency is one of several
 
 
 def power(
-    x: Float[Tensor, " n"], y: Float[Tensor, "r n"], frequency: Float[Tensor, " f"]
-) -> Float[Tensor, "r f"]:
+    x: Float[np.ndarray, " n"], y: Float[np.ndarray, "r n"], frequency: Float[np.ndarray, " f"]
+) -> Float[np.ndarray, "r f"]:
     r"""Return the share of variance that a sine and a constant explain at every frequency.
 
     By direct sums, in the notation of Zechmeister and Kürster (2009).
     """
     y = _centred(y)
-    wave = torch.exp(2j * math.pi * frequency[:, None] * x)  # (f, n)
+    wave = np.exp(2j * math.pi * frequency[:, None] * x)  # (f, n)
     # Twice the frequency is the square of the wave.
-    with_y = (wave @ y.to(wave).T).T / len(x)
+    with_y = (wave @ y.T).T / len(x)
     return _explained(wave.mean(1), (wave**2).mean(1), with_y, y)
 
 
-def _centred(y: Tensor) -> Tensor:
-    return y - y.mean(1, keepdim=True)
+def _centred(y: np.ndarray) -> np.ndarray:
+    return y - y.mean(1, keepdims=True)
 
 
-def _explained(once: Tensor, twice: Tensor, with_y: Tensor, y: Tensor) -> Tensor:
+def _explained(
+    once: np.ndarray, twice: np.ndarray, with_y: np.ndarray, y: np.ndarray
+) -> np.ndarray:
     """Return the normalised power from the means of e^{iwt}, e^{2iwt} and y e^{iwt}.
 
     `y` has mean zero, so that its products with the waves need no correction.
@@ -60,10 +63,11 @@ def _explained(once: Tensor, twice: Tensor, with_y: Tensor, y: Tensor) -> Tensor
     yc, ys = with_y.real, with_y.imag  # (r, f)
     determinant = cc * ss - cs**2
     explained = ss * yc**2 + cc * ys**2 - 2 * cs * yc * ys
-    total = (y**2).mean(1, keepdim=True)
+    total = (y**2).mean(1, keepdims=True)
     # Where sine and cosine agree on all times (twice the sampling rate), nothing is explained.
     solvable = (determinant > 1e-6) & (total > 0)
-    return torch.where(solvable, explained / (total * determinant), 0).clamp(0, 1)
+    share = np.divide(explained, total * determinant, out=np.zeros_like(yc), where=solvable)
+    return share.clip(0, 1)
 
 
 class Periodogram:
@@ -74,7 +78,7 @@ class Periodogram:
         step: Of the lattice on which all times lie; their sums are then exact.
     """
 
-    def __init__(self, x: Float[Tensor, " n"], step: float | None) -> None:
+    def __init__(self, x: Float[np.ndarray, " n"], step: float | None) -> None:
         self.x = x
         self.span = float(x[-1] - x[0])
         self.fastest = min(_FASTEST, _CYCLES / self.span)
@@ -84,34 +88,39 @@ class Periodogram:
         resolution = 1 / (self.length * self.step)
         self.first = math.ceil(_SLOWEST / self.span / resolution)
         self.last = int(min(self.fastest / resolution, self.length / 2 - 1))
-        self.frequency = torch.arange(self.first, self.last + 1).to(x) * resolution
-        ones = self._sums(torch.ones_like(x)[None])[0] / len(x)  # all frequencies
-        index = torch.arange(self.first, self.last + 1)
+        index = np.arange(self.first, self.last + 1)
+        self.frequency = index * resolution
+        ones = self._sums(np.ones_like(x)[None])[0] / len(x)  # all frequencies
         self.once, self.twice = ones[index], _at(ones, 2 * index, self.length)
 
-    def __call__(self, y: Float[Tensor, "r n"]) -> Float[Tensor, "r f"]:
+    def __call__(self, y: Float[np.ndarray, "r n"]) -> Float[np.ndarray, "r f"]:
         """Return the share of variance explained at every frequency."""
         y = _centred(y)
         with_y = self._sums(y)[:, self.first : self.last + 1] / len(self.x)
         return _explained(self.once, self.twice, with_y, y)
 
-    def _sums(self, values: Float[Tensor, "r n"]) -> Tensor:
+    def _sums(self, values: Float[np.ndarray, "r n"]) -> Complex[np.ndarray, "r f"]:
         """Return the sums of value times e^{iwt}, at multiples of the resolution."""
         ticks = (self.x - self.x[0]) / self.step
-        below = ticks.floor() if (ticks - ticks.round()).abs().max() > 1e-5 else ticks.round()
-        share = ticks - below
-        grid = values.new_zeros(len(values), self.length)
-        grid.index_add_(1, below.long(), values * (1 - share))
-        grid.index_add_(1, below.long() + 1, values * share)
+        nearest = ticks.round()
+        below = np.floor(ticks) if np.abs(ticks - nearest).max() > 1e-5 else nearest
+        share, cell = ticks - below, below.astype(int)
+        grid = [
+            np.bincount(cell, row * (1 - share), self.length)
+            + np.bincount(cell + 1, row * share, self.length)
+            for row in values
+        ]
         # The FFT has the other sign.
-        return torch.fft.rfft(grid).conj()
+        return np.fft.rfft(grid).conj()
 
 
-def _at(spectrum: Tensor, index: Tensor, length: int) -> Tensor:
+def _at(
+    spectrum: Complex[np.ndarray, " f"], index: Int[np.ndarray, " k"], length: int
+) -> Complex[np.ndarray, " k"]:
     """Look up a real signal's spectrum beyond its half: the other half mirrors it."""
     beyond = index > length // 2
-    value = spectrum[torch.where(beyond, length - index, index)]
-    return torch.where(beyond, value.conj(), value)
+    value = spectrum[np.where(beyond, length - index, index)]
+    return np.where(beyond, value.conj(), value)
 
 
 def find_periods(
@@ -126,51 +135,55 @@ def find_periods(
     Of a longer series averages of all of it are searched, for what comes round slowly, and then a
     stretch from the middle, for up to two that come round quickly.
     """
+    # Many small steps, which take NumPy a third of the time.
+    return [1 / frequency for frequency in _frequencies(x.numpy(), z.numpy(), step)]
+
+
+def _frequencies(x: np.ndarray, z: np.ndarray, step: float | None) -> list[float]:
     if len(x) <= _LONGEST:
-        return [1 / frequency for frequency in _found(x, z, step)]
+        return _found(x, z, step)
     middle = slice((len(x) - _LONGEST) // 2, (len(x) + _LONGEST) // 2)
     times = x[middle] - x[middle][0]
     slowest, quickest = _KNOWN_CYCLES / float(x[-1]), _TURNS / float(times[-1])
     slow = [f for f in _of_averages(x, z) if slowest < f < quickest]
-    rest = without(x, z, *slow)
+    rest = _without(x, z, *slow)
     quick = [f for f in _found(times, rest[:, middle], step) if f > quickest / 2][:2]
-    return [1 / frequency for frequency in [*slow, *_followed(x, rest, quick)]]
+    return [*slow, *_followed(x, rest, quick)]
 
 
-def _of_averages(x: Tensor, z: Tensor) -> list[float]:
+def _of_averages(x: np.ndarray, z: np.ndarray) -> list[float]:
     """Return the frequencies of a long series' averages over parts of equal length."""
     width = float(x[-1]) / _LONGEST
-    bins, place = (x / width).floor().unique_consecutive(return_inverse=True)
-    count = torch.bincount(place).to(x)
-    times = x.new_zeros(len(bins)).index_add_(0, place, x) / count / width
-    averages = z.new_zeros(len(z), len(bins)).index_add_(1, place, z) / count
+    _, place, count = np.unique(np.floor(x / width), return_inverse=True, return_counts=True)
+    times = np.bincount(place, x) / count / width
+    averages = np.stack([np.bincount(place, row) for row in z]) / count
     return [frequency / width for frequency in _found(times - times[0], averages, None)]
 
 
-def _found(x: Float[Tensor, " n"], z: Float[Tensor, "r n"], step: float | None) -> list[float]:
+def _found(x: np.ndarray, z: np.ndarray, step: float | None) -> list[float]:
     """Return up to three frequencies of a series that is seen whole."""
     spectrum = Periodogram(x, step) if len(x) >= _FEWEST else None
     if spectrum is None or len(spectrum.frequency) < 3:
         return []
-    highest = _highest(spectrum, spectrum(without(x, z)).mean(0))
+    highest = _highest(spectrum, spectrum(_without(x, z)).mean(0))
     highest = _refined(x, z, highest, spectrum.span)
     first = _fundamental(x, z, highest)
-    rest = without(x, without(x, z, first), highest)
+    rest = _without(x, _without(x, z, first), highest)
     left = spectrum(rest).mean(0)
-    height = left.clamp(min=1e-9).log()
-    height = height - _power_law(spectrum.frequency.log(), height)
-    multiples = first * torch.arange(1, _HARMONICS + 1)
-    near = (spectrum.frequency[:, None] - multiples).abs() < _WIDTH / spectrum.span
-    height = torch.where(near.any(1), -torch.inf, height)
+    height = np.log(left.clip(min=1e-9))
+    height = height - _power_law(np.log(spectrum.frequency), height)
+    multiples = first * np.arange(1, _HARMONICS + 1)
+    near = np.abs(spectrum.frequency[:, None] - multiples) < _WIDTH / spectrum.span
+    height = np.where(near.any(1), -np.inf, height)
     found = [first]
-    if height.isfinite().any():
+    if np.isfinite(height).any():
         next_highest = _refined(x, rest, _highest(spectrum, height), spectrum.span)
         found.append(_fundamental(x, rest, next_highest))
         highest = highest if highest != first else next_highest
     return found if highest in found else [*found, highest]
 
 
-def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
+def _followed(x: np.ndarray, z: np.ndarray, found: list[float]) -> list[float]:
     """Refine frequencies on ever longer stretches, of which as many points are seen.
 
     What a stretch tells of a frequency is too little for one several times as long.
@@ -178,13 +191,13 @@ def _followed(x: Tensor, z: Tensor, found: list[float]) -> list[float]:
     points = _LONGEST
     while points < len(x):
         points = min(_LONGER * points, len(x))
-        some = torch.tensor(scattered(_LONGEST, points)) + (len(x) - points) // 2
+        some = np.array(scattered(_LONGEST, points)) + (len(x) - points) // 2
         times, seen = x[some] - x[some[0]], z[:, some]
         found = [_refined(times, seen, each, float(times[-1]), _UNSURE) for each in found]
     return found
 
 
-def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:
+def _fundamental(x: np.ndarray, z: np.ndarray, frequency: float) -> float:
     """Return the frequency that this one is a multiple of, if others of its multiples are there.
 
     A season that is no sine may have more power in a harmonic. The frequency and its fractions
@@ -196,7 +209,7 @@ def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:
     affordable = min(_HARMONICS, max(1, len(x) // 6))
     slow_enough = [f for f in range(2, affordable + 1) if frequency / f * span >= _LEAST_CYCLES]
     candidates = [frequency / fraction for fraction in (1, *slow_enough)]
-    criteria = _criterion(x, z, torch.tensor(candidates, dtype=x.dtype), affordable).tolist()
+    criteria = _criterion(x, z, np.array(candidates), affordable).tolist()
     for fraction, (candidate, criterion) in enumerate(zip(candidates, criteria, strict=True), 1):
         # As many harmonics as it takes to have the one that was seen, or more.
         most = max(fraction, min(affordable, int(_FASTEST / candidate)))
@@ -207,31 +220,31 @@ def _fundamental(x: Tensor, z: Tensor, frequency: float) -> float:
 
 
 def _criterion(
-    x: Tensor, z: Tensor, frequency: Float[Tensor, " f"], most: int
-) -> Float[Tensor, "f most"]:
+    x: np.ndarray, z: np.ndarray, frequency: Float[np.ndarray, " f"], most: int
+) -> Float[np.ndarray, "f most"]:
     """Return the information criterion of one harmonic, of two, and so on, over all forms."""
     away, n = x / x[-1], len(x)
-    slow = torch.arange(2, 2 + _SLOW_WAVES).to(x)[:, None]
-    beside = torch.cat(
-        [torch.ones_like(x)[None], away[None] - 0.5, torch.cos(math.pi * slow * away)]
-    )
-    number = torch.arange(1, most + 1).to(x)
-    angle = (2 * math.pi * frequency)[:, None, None] * number[:, None] * x
-    waves = torch.stack([angle.cos(), angle.sin()], 2).flatten(1, 2)  # (f, 2k, n)
-    columns = torch.cat([beside.expand(len(waves), -1, -1), waves], 1)
-    basis = torch.linalg.qr(columns.mT).Q  # (f, n, c)
+    number, slow = np.arange(1, most + 1), np.arange(2, 2 + _SLOW_WAVES)
+    once = np.exp(2j * math.pi * frequency[:, None] * x)
+    waves = np.repeat(once[:, None], most, 1).cumprod(1)  # (f, k, n)
+    columns = np.empty((len(frequency), 2 + _SLOW_WAVES + 2 * most, n))
+    columns[:, 0], columns[:, 1] = 1, away - 0.5
+    columns[:, 2 : 2 + _SLOW_WAVES] = np.cos(math.pi * slow[:, None] * away)
+    columns[:, 2 + _SLOW_WAVES :: 2] = waves.real
+    columns[:, 3 + _SLOW_WAVES :: 2] = waves.imag
+    basis = np.linalg.qr(columns.transpose(0, 2, 1))[0]  # (f, n, c)
     # An orthogonal basis: what its first columns explain does not depend on the others.
     explained = ((z @ basis) ** 2).cumsum(2)[:, :, 2 + _SLOW_WAVES + 1 :: 2]  # (f, r, k)
-    total = (z**2).sum(1, keepdim=True)
-    left = (total - explained).clamp(min=_EXACT * total).clamp(min=1e-300)
-    return n / 2 * left.log().mean(1) + math.log(n) * number
+    total = (z**2).sum(1, keepdims=True)
+    left = np.maximum(np.maximum(total - explained, _EXACT * total), 1e-300)
+    return n / 2 * np.log(left).mean(1) + math.log(n) * number
 
 
-def _highest(spectrum: Periodogram, height: Tensor) -> float:
+def _highest(spectrum: Periodogram, height: np.ndarray) -> float:
     return float(spectrum.frequency[height.argmax()])
 
 
-def _refined(x: Tensor, z: Tensor, frequency: float, span: float, unsure: int = 1) -> float:
+def _refined(x: np.ndarray, z: np.ndarray, frequency: float, span: float, unsure: int = 1) -> float:
     """Return the frequency of the peak's top, to a thousandth of what the span resolves.
 
     A line is fitted beside: taken out before, it would pull slow periods aside. The second
@@ -242,38 +255,49 @@ def _refined(x: Tensor, z: Tensor, frequency: float, span: float, unsure: int = 
     """
     width = 1 / (_PER_RESOLVED * span)
     for most in (unsure, 1, 1):
-        near = frequency + most * width * torch.linspace(-1, 1, 8 * most + 1).to(x)
+        near = frequency + most * width * np.linspace(-1, 1, 8 * most + 1)
         near = near[near > 0]
         frequency = float(near[_beside_line(x, z, near).argmax()])
         width /= 4
     return frequency
 
 
-def _beside_line(x: Tensor, z: Tensor, frequency: Tensor) -> Tensor:
-    """Return what a line and two harmonics explain at every frequency, over all forms."""
-    angle = 2 * math.pi * frequency[:, None] * x  # (f, n)
-    line = (x / x[-1] - 0.5).expand_as(angle)
-    cosine, sine = angle.cos(), angle.sin()
-    twice = cosine**2 - sine**2, 2 * cosine * sine
-    design = torch.stack([torch.ones_like(angle), line, cosine, sine, *twice], 1)
-    gram = design @ design.mT + _RIDGE * len(x) * torch.eye(6).to(x)  # (f, 6, 6)
+def _beside_line(x: np.ndarray, z: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+    """Return what a line and two harmonics explain at even frequencies, over all forms."""
+    # Each wave is the one before, turned by as much as the second is against the first.
+    steps = np.diff(frequency, prepend=0)
+    turns = np.exp(2j * math.pi * steps[:2, None] * x)
+    waves = turns[np.arange(len(frequency)).clip(max=1)].cumprod(0)  # (f, n)
+    twice = waves**2
+    design = np.empty((len(frequency), 6, len(x)))
+    design[:, 0], design[:, 1] = 1, x / x[-1] - 0.5
+    design[:, 2], design[:, 3], design[:, 4], design[:, 5] = (
+        *(waves.real, waves.imag),
+        *(twice.real, twice.imag),
+    )
+    gram = design @ design.transpose(0, 2, 1) + _RIDGE * len(x) * np.eye(6)  # (f, 6, 6)
     seen = design @ z.T  # (f, 6, r)
-    explained = (seen * torch.linalg.solve(gram, seen)).sum(1)
-    return (explained / (z**2).sum(1).clamp(min=1e-300)).sum(1)
+    explained = (seen * np.linalg.solve(gram, seen)).sum(1)
+    return (explained / (z**2).sum(1).clip(min=1e-300)).sum(1)
 
 
-def without(x: Tensor, z: Tensor, *frequencies: float) -> Tensor:
+def without(x: Float[Tensor, " n"], z: Float[Tensor, "r n"]) -> Float[Tensor, "r n"]:
+    """Take a line out, by least squares."""
+    return torch.from_numpy(_without(x.numpy(), z.numpy()))
+
+
+def _without(x: np.ndarray, z: np.ndarray, *frequencies: float) -> np.ndarray:
     """Take a line out, and two harmonics of frequencies if there are some, by least squares."""
-    columns = [torch.ones_like(x), x / x[-1] - 0.5]
+    columns = [np.ones_like(x), x / x[-1] - 0.5]
     for frequency in frequencies:
         angle = 2 * math.pi * frequency * x
-        columns += [wave(k * angle) for k in (1, 2) for wave in (torch.cos, torch.sin)]
-    design = torch.stack(columns, 1)  # (n, c)
-    gram = design.T @ design + _RIDGE * len(x) * torch.eye(len(columns)).to(x)
-    return z - (design @ torch.linalg.solve(gram, design.T @ z.T)).T
+        columns += [wave(k * angle) for k in (1, 2) for wave in (np.cos, np.sin)]
+    design = np.stack(columns, 1)  # (n, c)
+    gram = design.T @ design + _RIDGE * len(x) * np.eye(len(columns))
+    return z - (design @ np.linalg.solve(gram, design.T @ z.T)).T
 
 
-def _power_law(log_frequency: Tensor, log_power: Tensor) -> Tensor:
+def _power_law(log_frequency: np.ndarray, log_power: np.ndarray) -> np.ndarray:
     """Return the least-squares line through the logarithms."""
     away = log_frequency - log_frequency.mean()
     slope = (away * log_power).mean() / (away**2).mean()

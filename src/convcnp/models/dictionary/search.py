@@ -76,7 +76,7 @@ class _Pool:
         self.add(together)
 
 
-def _identity(item: Item, key: str) -> tuple[str, float, int]:
+def _identity(item: Item, key: bytes) -> tuple[bytes, float, int]:
     """Return all that the evidence of an entry depends on: its prior may differ by its origin."""
     return key, item.log_prior, item.family
 

@@ -90,5 +90,6 @@ def _waves(
 def _shares(sharpness: float) -> list[float]:
     """Return the share of a season's variance that each of its waves has."""
     cells = torch.arange(_CELLS, dtype=torch.float64) / _CELLS
-    shares = 2 * torch.fft.rfft(rhythm(cells, 1.0, sharpness)).real[1:-1] / _CELLS
+    season = rhythm(cells, *cells.new_tensor([[[sharpness]], [[1.0]]]))[0]
+    shares = 2 * torch.fft.rfft(season).real[1:-1] / _CELLS
     return shares.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -30,11 +31,13 @@ class Item(NamedTuple):
     family: int
 
     @property
-    def key(self) -> str:
-        """All its numbers to six digits: entries with one key are the same, and count once."""
+    def key(self) -> bytes:
+        """All its numbers to seven digits: entries with one key are the same, and count once."""
         parts = sorted((*base, weight) for base, weight in self.kernel.items())
-        numbers = (self.noise, *(number for part in parts for number in part))
-        return "%.6g " * len(numbers) % numbers
+        numbers = array("f", (self.noise,))
+        for part in parts:
+            numbers.extend(part)
+        return numbers.tobytes()
 
     def drifts_slowly(self, told: float) -> bool:
         """Tell whether a season of a longer period than this one drifts."""
@@ -75,10 +78,11 @@ def items(entries: Entries) -> list[Item]:
     parts: list[Base] = list(
         zip(bases.shape.tolist(), *(column.tolist() for column in columns), strict=True)
     )
-    kernels = [
-        {part: weight for part, weight in zip(parts, row, strict=True) if weight}
-        for row in entries.weights.tolist()
-    ]
+    kernels: list[Kernel] = [{} for _ in entries.weights]
+    places = entries.weights.nonzero()
+    weights = entries.weights[places.unbind(1)].tolist()
+    for (kernel, part), weight in zip(places.tolist(), weights, strict=True):
+        kernels[kernel][parts[part]] = weight
     others = (entries.noise, entries.log_prior, entries.family)
     rows = zip(entries.kernel.tolist(), *(other.tolist() for other in others), strict=True)
     return [Item(kernels[kernel], *rest) for kernel, *rest in rows]
@@ -108,21 +112,40 @@ def changed(item: Item, steps: Mapping[Number, float], sampling: Sampling) -> It
         sampling: Of the series, by which periods are resolved and seasons told.
     """
 
-    def factor(kind: str, size: float, place: int = 0) -> float:
-        return size ** steps.get(Number(kind, place), 0.0)
+    noise, bases, weights = item.noise, list(item.kernel), list(item.kernel.values())
+    for (kind, place), step in steps.items():
+        if kind == "noise":
+            noise *= _NOISE**step
+        elif kind == "odds":
+            weights[place] *= _ODDS**step
+        else:
+            bases[place] = _changed(*bases[place], kind, step, sampling)
+    total = sum(weights)
+    kernel: Kernel = {}
+    for base, weight in zip(bases, weights, strict=True):
+        kernel[base] = kernel.get(base, 0.0) + weight / total
+    return Item(kernel, noise, item.log_prior, item.family)
 
-    parts: Kernel = {}
-    for place, ((shape, scale, period, sharpness), weight) in enumerate(item.kernel.items()):
-        frequency = 1 / period + steps.get(Number("period", place), 0.0) * _CYCLES / sampling.span
+
+def _changed(
+    shape: int,
+    scale: float,
+    period: float,
+    sharpness: float,
+    kind: str,
+    step: float,
+    sampling: Sampling,
+) -> Base:
+    """Return a base with one of its numbers changed."""
+    if kind == "length":
+        scale *= _SCALE**step
+    elif kind == "sharpness":
+        sharpness *= _SHARPNESS**step
+    else:
+        frequency = 1 / period + step * _CYCLES / sampling.span
         period = 1 / frequency if frequency > 0 else period
-        sharpness *= factor("sharpness", _SHARPNESS, place)
-        if sharpness > 0:
-            sharpness = min(sharpness, sampling.sharpest(period))
-        base = (shape, scale * factor("length", _SCALE, place), period, sharpness)
-        parts[base] = parts.get(base, 0.0) + weight * factor("odds", _ODDS, place)
-    total = sum(parts.values())
-    kernel = {base: weight / total for base, weight in parts.items()}
-    return item._replace(kernel=kernel, noise=item.noise * factor("noise", _NOISE))
+    sharpest = sampling.sharpest(period) if sharpness > 0 else 0.0
+    return shape, scale, period, min(sharpness, sharpest)
 
 
 def moved_periods(item: Item, sampling: Sampling) -> list[Item]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import torch
@@ -49,9 +49,18 @@ class Scale:
         share = (own - self.low) / self.length
         return share % 1 if self.comes_round else share.clamp(0, 1)
 
+    def between(self, bins: Float[Tensor, " b"], places: Places) -> Float[Tensor, " m"]:
+        """Return the number at some places, on a line between two bins' middles."""
+        share = self.share(places) * _BINS - 0.5
+        below = share.floor()
+        first, last = (self._bin(below.long() + step) for step in (0, 1))
+        return torch.lerp(bins[first], bins[last], share - below)
 
-@dataclass(frozen=True)
-class View:
+    def _bin(self, number: Int[Tensor, " m"]) -> Int[Tensor, " m"]:
+        return number % _BINS if self.comes_round else number.clamp(0, _BINS - 1)
+
+
+class View(NamedTuple):
     """How restless a series is along a scale, in bins."""
 
     scale: Scale
@@ -59,31 +68,19 @@ class View:
     gain: float  # nats, by which it tells scores better than one variance does
 
     @classmethod
-    def of(cls, places: Places, squares: Float[Tensor, " n"], scale: Scale, width: float) -> View:
-        """Average squared scores in the neighbourhood of every bin.
-
-        Args:
-            width: Of a neighbourhood.
-        """
-        own = (scale.share(places) * _BINS).long().clamp(max=_BINS - 1)
+    def along(
+        cls, scale: Scale, widths: Sequence[float], places: Places, squares: Float[Tensor, " n"]
+    ) -> Iterator[View]:
+        """Average squared scores in neighbourhoods of every bin, of one width after the other."""
+        own = (scale.share(places) * _BINS).long().clamp_(max=_BINS - 1)
         each = torch.stack([torch.ones_like(squares), squares], 1)
-        sums = squares.new_zeros(_BINS, 2).index_add(0, own, each)
-        near = _nearness(width, scale.comes_round) @ sums + _BELIEF
-        count, total = (near[own] - each).unbind(1)  # each observation is told by the others
-        variance = total / count
-        gain = 0.5 * (squares - squares / variance - variance.log()).sum()
-        return cls(scale, (near[:, 1] / near[:, 0]).log(), float(gain))
-
-    def at(self, places: Places) -> Float[Tensor, " m"]:
-        """Return the logarithm of the variance at some places, a line between two bins' middles."""
-        share = self.scale.share(places) * _BINS - 0.5
-        below = share.floor()
-        first, last = (self._bin(below + step) for step in (0, 1))
-        return torch.lerp(self.log_variance[first], self.log_variance[last], share - below)
-
-    def _bin(self, number: Float[Tensor, " m"]) -> Int[Tensor, " m"]:
-        bins = number.long()
-        return bins % _BINS if self.scale.comes_round else bins.clamp(0, _BINS - 1)
+        sums = squares.new_zeros(_BINS, 2).index_add_(0, own, each)
+        for width in widths:
+            near = _nearness(width, scale.comes_round) @ sums + _BELIEF
+            count, total = (near[own] - each).unbind(1)  # each observation is told by the others
+            variance = total / count
+            gain = 0.5 * (squares - squares / variance - variance.log()).sum()
+            yield cls(scale, (near[:, 1] / near[:, 0]).log(), float(gain))
 
 
 @lru_cache
@@ -102,11 +99,20 @@ class Volatility:
     views: tuple[View, ...] = ()
     weights: tuple[float, ...] = ()
 
+    @cached_property
+    def _beliefs(self) -> dict[Scale, tuple[float, Tensor]]:
+        """Return how probable each scale is, and its logarithms of variances, times that."""
+        found: dict[Scale, tuple[float, Tensor]] = {}
+        for view, weight in zip(self.views, self.weights, strict=True):
+            before, log = found.get(view.scale, (0.0, torch.zeros_like(view.log_variance)))
+            found[view.scale] = before + weight, log + weight * view.log_variance
+        return found
+
     def __call__(self, places: Places) -> Float[Tensor, " m"]:
         """Return how deviations at some places compare with those of the series."""
         log = torch.zeros_like(places.time)
-        for view, weight in zip(self.views, self.weights, strict=True):
-            log += 0.5 * weight * view.at(places)
+        for scale, (_, log_variance) in self._beliefs.items():
+            log += 0.5 * scale.between(log_variance, places)
         return log.exp()
 
     def strongest(self) -> tuple[Scale, float] | None:
@@ -114,15 +120,12 @@ class Volatility:
 
         Nothing comes back where most of what is believed sees no restlessness along any scale.
         """
-        weights: dict[Scale, float] = {}
-        logs: dict[Scale, Tensor] = {}
-        for view, weight in zip(self.views, self.weights, strict=True):
-            weights[view.scale] = weights.get(view.scale, 0.0) + weight
-            logs[view.scale] = logs.get(view.scale, 0.0) + weight * view.log_variance
-        scale = max(weights, key=lambda each: weights[each], default=None)
-        if scale is None or weights[scale] < _BELIEVED:
+        scales = self._beliefs
+        scale = max(scales, key=lambda each: scales[each][0], default=None)
+        if scale is None or scales[scale][0] < _BELIEVED:
             return None
-        low, high = (logs[scale] / weights[scale]).aminmax()
+        weight, log = scales[scale]
+        low, high = (log / weight).aminmax()
         return scale, float((0.5 * (high - low)).exp())
 
 
@@ -148,9 +151,9 @@ def volatility(
     squares = (score**2).clamp(max=_LARGEST)
     squares = squares / squares.mean().clamp(min=1e-12)
     views = [
-        View.of(places, squares, scale, width)
+        view
         for scale, widths in _scales(places, periods, span)
-        for width in widths
+        for view in View.along(scale, widths, places, squares)
     ]
     gains = [_TEMPER * view.gain - _PRICE for view in views]
     weights = torch.tensor([0.0, *gains]).softmax(0)[1:]

@@ -125,6 +125,11 @@ class Fitted:
 
     def predict(self, at: Float[Tensor, " m"]) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c m"]]:
         """Return every chosen pair's mean and scale for new observations, at times in gaps."""
+        mean, scale, restless = self._foreseen(at)
+        return mean, scale * restless
+
+    def _foreseen(self, at: Float[Tensor, " m"]) -> tuple[Tensor, Tensor, Float[Tensor, " m"]]:
+        """Return means, scales as if no time were restless, and how restless each is."""
         ordered, order = at.sort()
         mean = at.new_zeros(len(self.weighed.weight), len(at))
         scale = torch.zeros_like(mean)
@@ -135,7 +140,7 @@ class Fitted:
                 share = window.share(ordered[own])
                 mean[:, order[own]] += share * found[0]
                 scale[:, order[own]] += share * found[1]
-        return mean, scale * self.volatility(Places(at, mean[0]))
+        return mean, scale, self.volatility(Places(at, mean[0]))
 
     @property
     def observations(self) -> Series:
@@ -154,11 +159,10 @@ class Fitted:
     def students_and_noise(self, x: Float[Tensor, " m"]) -> tuple[Components, Float[Tensor, "c m"]]:
         """Return the Student-t of each, and the deviation of noise, which is part of it."""
         at, weight, variants = self.series.times(x), self.weighed.weight, self.weighed.variants
-        mean, scale = self.predict(at)
+        mean, scale, restless = self._foreseen(at)
         deviation = (self.entries.noise[variants.entry] * self.variance).sqrt()
         deviation = (self.series.scale[variants.form] * deviation)[:, None]
-        restless = self.volatility(Places(at, mean[0]))
-        students = self.series.students(variants.form, weight, mean, scale)
+        students = self.series.students(variants.form, weight, mean, scale * restless)
         return students, deviation * restless
 
     @cached_property
