@@ -19,10 +19,10 @@ def split_errors(frame: pd.DataFrame) -> pd.DataFrame:
     """Give errors that stand behind values, in their cells, a column of their own, and say so.
 
     Example:
-        >>> frame = pd.DataFrame({"t": [1, 2], "v": ["3.2 ± 0.1", "2.5"]})
+        >>> frame = pd.DataFrame({"v": ["3.2 ± 0.1", "2.5", "2.8 ± 0.2"]})
         >>> with warnings.catch_warnings(action="ignore"):
-        ...     split_errors(frame).to_dict("list")
-        {'t': [1, 2], 'v': ['3.2', '2.5'], 'v_err': ['0.1', nan]}
+        ...     split_errors(frame).dropna().to_dict("list")
+        {'v': ['3.2', '2.8'], 'v_err': ['0.1', '0.2']}
     """
     for name in [name for name in frame.columns if _has_errors(frame[name])]:
         error = f"{name}_err"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from convcnp.models.dictionary.periodogram import Periodogram, find_periods, power
+from convcnp.models.dictionary.periodogram import Periodogram, find_periods, power, without
+from helpers import assert_equal
 
 
 def times(n: int = 120, seed: int = 0, irregular: bool = True) -> torch.Tensor:
@@ -137,3 +138,8 @@ def test_two_quick_periods_are_followed_through_all_of_a_series():
 def test_bursts_far_apart_take_no_more_cells_than_cycles_need():
     x = torch.cat([torch.arange(50.0), 1e6 + torch.arange(50.0)]).double()
     assert Periodogram(x.numpy(), None).length <= 2**19
+
+
+def test_of_what_was_observed_at_once_the_mean_is_taken_out():
+    found = without(torch.zeros(3).double(), torch.tensor([[1.0, 2.0, 6.0]]).double())
+    assert_equal(found, torch.tensor([[-2.0, -1.0, 3.0]]).double(), 1e-6)

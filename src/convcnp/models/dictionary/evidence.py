@@ -224,10 +224,8 @@ def summarised(entries: Entries, bordered: Bordered) -> Summary:
 def _sums(
     factor: Float[Tensor, "e s s"], failed: Int[Tensor, " e"], bordered: Bordered
 ) -> tuple[Float[Tensor, " e"], Float[Tensor, "e b b"]]:
-    """Return log determinants, and products of whitened means and values, in double precision.
-
-    Rows of a factor that come later are given those before.
-    """
+    """Return log determinants, and products of whitened means and values, in double precision."""
+    # Rows of a factor that come later are given those before.
     given, (_, n, count) = bordered.given, bordered.border.shape
     diagonal = factor.diagonal(dim1=1, dim2=2)[:, given:n]
     # What has no factor has no evidence.
@@ -294,8 +292,7 @@ def _explained(
 
 def _corners(matrix: Float[Tensor, "*S 2 2"]) -> tuple[Tensor, Tensor, Tensor]:
     """Return the different numbers of a symmetric matrix, those of its first row first."""
-    first, between, _, last = matrix.flatten(-2).unbind(-1)
-    return first, between, last
+    return matrix[..., 0, 0], matrix[..., 0, 1], matrix[..., 1, 1]
 
 
 def _det(a: Tensor, b: Tensor, d: Tensor) -> Tensor:

@@ -288,7 +288,8 @@ def without(x: Float[Tensor, " n"], z: Float[Tensor, "r n"]) -> Float[Tensor, "r
 
 def _without(x: np.ndarray, z: np.ndarray, *frequencies: float) -> np.ndarray:
     """Take a line out, and two harmonics of frequencies if there are some, by least squares."""
-    columns = [np.ones_like(x), x / x[-1] - 0.5]
+    span = x[-1] or 1.0  # nothing, if all were observed at once
+    columns = [np.ones_like(x), x / span - 0.5]
     for frequency in frequencies:
         angle = 2 * math.pi * frequency * x
         columns += [wave(k * angle) for k in (1, 2) for wave in (np.cos, np.sin)]
