@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MODELS = {"convcnp": "ConvCNP", "convcnpxl": "ConvCNPXL", "attncnp": "AttnCNP"}
 DATA = ("mnist", "svhn", "celeba32", "celeba64", "zsmm")
 # How cells of one model end, the deepest first.
-DEPTHS = ("-utmost", "-furthest", "-longest", "-longer", "-long", "")
+DEPTHS = ("-ultimate", "-utmost", "-furthest", "-longest", "-longer", "-long", "")
 PERCENTILES = (5, 25, 50, 75, 95)
 HISTOGRAM_IMAGES = 300
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)  # of the pixels that are observed
