@@ -315,3 +315,13 @@ def test_a_field_maps_its_values_and_its_constant_alike():
     field = Field(torch.ones(1, 4, 2), torch.zeros(2)).map(lambda h: h + 3)
     assert field.values.unique().tolist() == [4.0]
     assert field.beyond.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("ends", "lengths"), [((4.0, 1.0, 2.1), (42, 14, 24)), ((4.0, 3.9, 3.8), None)]
+)
+def test_a_line_knows_what_each_task_needs_where_that_is_much_less(ends, lengths):
+    """In pairs of cells, as far as the longest task goes."""
+    x = torch.tensor([[0.0, end] for end in ends])[..., None].double()
+    found = covering_grid(Task(x, torch.zeros(3, 2, 1), x), 0.1, margin(fixed=0.1))
+    assert found.lengths == lengths

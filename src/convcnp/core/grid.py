@@ -18,6 +18,7 @@ from convcnp.errors import GridTooLargeError
 Padding = Literal["unobserved", "zeros", "circular"]
 
 _STEP = 16  # cells, by which tight grids differ in length
+_FEWER = 0.85  # of the cells of a batch
 MAX_CELLS = 2**24  # of the grids of one forward pass: more would not fit into memory
 
 
@@ -136,8 +137,20 @@ def covering_grid(
     cells = tuple(map(int, shape))
     if margin.is_tight:
         return Grid(origin, spacing, cells, lead=margin.lead(spacing))
-    needed = tuple(map(int, lengths[:, 0].tolist())) if len(cells) == 1 else None
-    return Grid(origin, spacing, cells, lengths=needed)
+    return Grid(origin, spacing, cells, lengths=_needed(lengths) if len(cells) == 1 else None)
+
+
+def _needed(lengths: Float[Tensor, "B 1"]) -> tuple[int, ...] | None:
+    """Return the cells that each task needs, if all together that is much less than the grids have.
+
+    They are even where the longest is: layers read cells in pairs. Of lengths that differ little
+    more time would go to numbering their cells than to computing the others.
+    """
+    found = [int(length) for (length,) in lengths.tolist()]
+    longest = max(found)
+    if sum(found) > _FEWER * longest * len(found):
+        return None
+    return tuple(min(length + length % 2, longest) for length in found)
 
 
 def extent(
